@@ -2,7 +2,13 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import sluice from '../package.json' with { type: 'json' }
-import { AUTOMATION_JOBS, automationRooms, openRuleRounds, type RuleTools } from './automation/automation.ts'
+import {
+  AUTOMATION_JOBS,
+  automationRooms,
+  openRuleRounds,
+  openWeightRounds,
+  type OwnTools,
+} from './automation/automation.ts'
 import { openBackups } from './backup/dashboard.ts'
 import { Refusal, refuse } from './contract/refusals.ts'
 import type { Domains } from './gate/domain.ts'
@@ -159,15 +165,15 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
     ...telegram,
     ...openReading(ground, options, take),
     ...moneyRooms(cells),
-    ...automationRooms((): RuleTools => tools),
+    ...automationRooms((): OwnTools => tools),
     ...take(openBackups(ground)).rooms,
     ...probes,
   ]
   take(await keepHistoryMonths(ground))
   const history = openHistory(recordedRooms)
   const { recorder, subjects, rooms } = history
-  const tools: RuleTools = { recorder, byName: new Map(recordedRooms.map(one => [one.name, one])) }
-  if (config.role !== 'serve') take(openRuleRounds(ground, tools))
+  const tools: OwnTools = { recorder, byName: new Map(recordedRooms.map(one => [one.name, one])) }
+  if (config.role !== 'serve') for (const open of [openRuleRounds, openWeightRounds]) take(open(ground, tools))
   const bulk = room(bulkApi, bulkDeeds({ subjects, recorder }, recordedRooms))
   const furnished = [...recordedRooms, ...rooms, ...bulk]
   const once = openOnce(redis, options.budget_ms)

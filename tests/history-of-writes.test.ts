@@ -540,7 +540,7 @@ test('left-out values', async () => {
   await walk('importLeftOut', [id], { ...text, dry_run: false }, 'created')
 })
 
-test('ends of split tests', async () => {
+test('ends and switches of split tests', async () => {
   const offers: string[] = []
   for (const name of ['A', 'B'])
     offers.push((await walk('createOffer', [], { name, url: 'https://o.example/' }, 'created')).id)
@@ -554,6 +554,13 @@ test('ends of split tests', async () => {
   await send('publishClickFlow', [flow.id], {})
   await walk('endClickFlowTest', [flow.id], { test_id: 'part', winner: 'end0' }, { winner: [null, 'end0'] })
   await walk('endClickFlowTest', [flow.id], { test_id: 'part', winner: null }, { winner: ['end0', null] })
+  await leavesNone('setFunnelTestAutomatic', [funnel.id], { test_id: 'offers', automatic: true }, 400)
+  await leavesNone('setClickFlowTestAutomatic', [flow.id], { test_id: 'part', automatic: false }, 200)
+  const on = { test_id: 'part', automatic: true }
+  await walk('setClickFlowTestAutomatic', [flow.id], on, { automatic: [false, true] })
+  await leavesNone('setClickFlowTestAutomatic', [flow.id], on, 200)
+  await walk('endFunnelTest', [funnel.id], { ...end, winner: null }, { winner: [offers[1], null] })
+  await walk('setFunnelTestAutomatic', [funnel.id], { ...on, test_id: 'offers' }, { automatic: [false, true] })
 })
 
 test('receivers', async () => {

@@ -9,15 +9,16 @@ import * as receivers from './receivers/receivers.ts'
 import { testReceiver } from './receivers/trial.ts'
 import { openReceiverWorker } from './receivers/worker.ts'
 import { openAutomationRetention } from './retention.ts'
-import type { Tools } from './rules/acts.ts'
 import * as rulesApi from './rules/api.ts'
 import { checkDeeds } from './rules/confirm.ts'
 import { listRuleChecks } from './rules/log.ts'
+import type { Tools } from './rules/own-calls.ts'
 import * as rules from './rules/rules.ts'
 import { tryDeeds } from './rules/try.ts'
 
-export type { Tools as RuleTools } from './rules/acts.ts'
+export type { Tools as OwnTools } from './rules/own-calls.ts'
 export { openRuleRounds } from './rules/rounds.ts'
+export { openWeightRounds } from './weights/rounds.ts'
 
 /** The endpoints. `tools` are known once all rooms are open. */
 export const automationRooms = (tools: () => Tools) => [

@@ -1,6 +1,8 @@
 /** Puts the rooms of traffic together for `house.ts`. */
 import { type Ground, room } from '../ground/room.ts'
 import type { OpenPart, TakePart } from '../ground/running.ts'
+import * as automaticWeightsApi from './automatic-weights/api.ts'
+import * as automaticWeights from './automatic-weights/automatic-weights.ts'
 import * as campaignsApi from './campaigns/api.ts'
 import * as campaigns from './campaigns/campaigns.ts'
 import { openLiveCampaigns } from './campaigns/live.ts'
@@ -61,6 +63,7 @@ export async function openTraffic(ground: Ground, take: TakePart) {
     ...room(funnelsApi, funnels),
     ...room(clickFlowsApi, { ...clickFlows, ...flowVersions, ...flowTrial }),
     ...room(testEndsApi, testEnds),
+    ...room(automaticWeightsApi, automaticWeights),
     ...room(tagsApi, tags),
     ...room(notesApi, notes),
     ...room(domainsApi, domains.deeds),

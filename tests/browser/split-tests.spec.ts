@@ -1,4 +1,4 @@
-// A funnel with two landings is a split test: its page shows the figures, ends the test and lets it go on.
+// A funnel with two landings is a split test: its page shows the figures, switches its automatic weights, ends the test and lets it go on.
 import { expect, send, test } from './dashboard.ts'
 
 test('the page of a split test shows its variants, and keeps the winner for new visitors', async ({
@@ -32,6 +32,13 @@ test('the page of a split test shows its variants, and keeps the winner for new 
   const table = page.getByRole('table', { name: 'Variants of landings' })
   await expect(table.getByRole('row', { name: /^Long story 50/ })).toBeVisible()
   await expect(page.getByText('100 conversions of each variant')).toBeVisible()
+  const automatic = page.getByRole('switch', { name: 'Automatic weights of landings' })
+  await expect(automatic).not.toBeChecked()
+  await automatic.click()
+  await expect(automatic).toBeChecked()
+  await expect(page.getByText('Waits for 50 conversions of matured visitors.')).toBeVisible()
+  await automatic.click()
+  await expect(automatic).not.toBeChecked()
   await table.getByRole('button', { name: 'Keep Short story' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'End and keep it' }).click()
   await expect(page.getByText('New visitors get Short story.')).toBeVisible()
@@ -40,6 +47,7 @@ test('the page of a split test shows its variants, and keeps the winner for new 
       [await visit(), await visit(), await visit(), await visit()].every(to => to.includes('short.example')),
     )
     .toBe(true)
+  await expect(automatic).toHaveAccessibleDescription('The test was ended. Go on with it first.')
   await page.getByRole('button', { name: 'Go on with the test' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Go on', exact: true }).click()
   await expect(table.getByRole('button', { name: 'Keep Long story' })).toBeVisible()

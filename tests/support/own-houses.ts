@@ -105,6 +105,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
   ],
   'it opens a second house on the same database': [
     'src/automation/rules/check.test.ts',
+    'src/automation/weights/weights.test.ts',
     'src/intake/clicks/cost-by-source.test.ts',
     'src/telegram/members/joins.test.ts',
     'src/telegram/members/requests.test.ts',

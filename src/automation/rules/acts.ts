@@ -4,25 +4,20 @@
  */
 import { type Kysely, sql } from 'kysely'
 import { DAY_MS } from '../../contract/days.ts'
-import { NIL_ID, toWireId } from '../../contract/ids.ts'
+import { toWireId } from '../../contract/ids.ts'
 import { Refusal, refusalBody } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Act, HistoryObject } from '../../ground/history/record.ts'
-import type { Furnished, Ground, Member } from '../../ground/room.ts'
-import { checkedCall, type NamedCall } from '../../people/history/perform.ts'
-import type { Recorder } from '../../people/history/recorder.ts'
+import type { Ground } from '../../ground/room.ts'
+import type { NamedCall } from '../../people/history/perform.ts'
 import type { LeftOutField } from '../../traffic/left-out/fields.ts'
 import { leftOutObject } from '../../traffic/left-out/history.ts'
 import { setLetInShare } from '../../traffic/left-out/probation.ts'
 import type { RuleAct, RuleCheck } from './api.ts'
 import { type JudgedObject, keyOfObject } from './figures.ts'
+import { callAsSluice, type Tools, type Workspace } from './own-calls.ts'
 import type { RuleRow } from './stored.ts'
 import { sharedFunnel } from './weights.ts'
-
-/** The recorder of the history, and all endpoints by their names. */
-export type Tools = { readonly recorder: Recorder; readonly byName: ReadonlyMap<string, Furnished> }
-
-export type Workspace = { readonly org_id: number; readonly organization_id: string; readonly zone: string }
 
 /** A check that acts, in its transaction. */
 export type Acting = {
@@ -44,32 +39,13 @@ type ActsDone = { readonly done: readonly DoneAct[]; readonly failed: string | u
 /** One object is acted on once in this time. */
 export const ONCE_MS = DAY_MS
 
-const SLUICE = { user_id: NIL_ID, email: '', name: 'Sluice', session_id: NIL_ID, has_second_factor: true } as const
-
 const actFor = ({ act_id, rule }: Acting): Act => ({
   act_id,
   actor: { kind: 'sluice', because: 'rule', rule_id: rule.id },
 })
 
 /** Calls an endpoint as Sluice itself, because of the rule. */
-async function call(acting: Acting, named: NamedCall): Promise<unknown> {
-  const { trx, ground, tools, place } = acting
-  const { org_id, organization_id } = place
-  const actor: Member = { ...SLUICE, kind: 'member', role: 'admin', org_id, organization_id }
-  const context = {
-    ...ground,
-    db: trx,
-    actor,
-    act: actFor(acting),
-    ip: '',
-    origin: undefined,
-    idempotency_key: undefined,
-    arrived_at: performance.now(),
-    header: () => undefined,
-  }
-  const performing = { ...tools, misfit: { name: 'invalid_request' } } as const
-  return await checkedCall(performing, context, named).run(context)
-}
+const call = (acting: Acting, named: NamedCall): Promise<unknown> => callAsSluice(acting, actFor(acting), named)
 
 type Place = Pick<JudgedObject, 'campaign_id' | 'field' | 'value'>
 const campaignOf = ({ campaign_id }: Place): Place => ({ campaign_id, field: null, value: null })

@@ -3,7 +3,8 @@ import { DAY_MS } from '../../contract/days.ts'
 import { dayBeginsIn, localDay } from '../../contract/time-zones.ts'
 import type { Window } from '../../contract/window.ts'
 import type { Ground } from '../../ground/room.ts'
-import { ONCE_MS, type Tools, type Workspace } from './acts.ts'
+import { ONCE_MS } from './acts.ts'
+import type { Tools, Workspace } from './own-calls.ts'
 import {
   type Asked,
   type RuleAsking,

@@ -222,6 +222,24 @@ export interface ApiKeyUses {
   last_used_at: string
 }
 
+export interface AutomaticTests {
+  automatic: boolean
+  /**
+   * by the clock of processes; null while it is off
+   */
+  next_look_at: string | null
+  /**
+   * a funnel or a click flow; test: landings, offers, or the split of a flow
+   */
+  object_id: string
+  org_id: number
+  /**
+   * the code of the refusal of the last move; null if it was not refused
+   */
+  refused: string | null
+  test: string
+}
+
 export interface Avatars {
   bytes: Buffer
   created_at: string
@@ -2492,6 +2510,21 @@ export interface Verifications {
   value: string
 }
 
+export interface WeightMoves {
+  /**
+   * of the rows in the history; version: the version of the click flow that it published
+   */
+  act_id: string
+  /**
+   * by the clock of the process, like the ids of clicks
+   */
+  moved_at: string
+  object_id: string
+  org_id: number
+  test: string
+  version: number | null
+}
+
 export interface Tables {
   account_spend: AccountSpend
   accounts: Accounts
@@ -2506,6 +2539,7 @@ export interface Tables {
   api_key_grants: ApiKeyGrants
   api_key_uses: ApiKeyUses
   api_keys: ApiKeys
+  automatic_tests: AutomaticTests
   avatars: Avatars
   backups: Backups
   balances: Balances
@@ -2624,4 +2658,5 @@ export interface Tables {
   two_factors: TwoFactors
   users: Users
   verifications: Verifications
+  weight_moves: WeightMoves
 }

@@ -1,10 +1,11 @@
-/** Objects of the history that no endpoint answers with by their id: amounts of spend, own rates, subscribers, ends of split tests. */
+/** Objects of the history that no endpoint answers with by their id: amounts of spend, own rates, subscribers, ends and switches of split tests. */
 import { sql } from 'kysely'
 import { toWireId } from '../../contract/ids.ts'
 import type { ObjectFields, HistoryObject, ObjectSnapshot } from '../../ground/history/record.ts'
 import { cellOfName, readSpendSnapshot } from '../../money/ad-spend/history.ts'
 import { leftOutOfName, readLeftOutSnapshot } from '../../traffic/left-out/history.ts'
-import { endSnapshot, readEnds } from '../../traffic/test-ends/history.ts'
+import { isAutomatic } from '../../traffic/automatic-weights/history.ts'
+import { endSnapshot, readEnds, testOfName } from '../../traffic/test-ends/history.ts'
 import type { Reading } from './reading.ts'
 
 /** The object as it is in the transaction; undefined if there is none. */
@@ -19,13 +20,19 @@ export async function readOther(reading: Reading, object: HistoryObject): Promis
       campaign_id: object.id ?? '',
       ...leftOutOfName(object.name ?? ''),
     })
-  if (object.kind === 'split_test')
-    return endSnapshot(object.name ?? '', await readEnds(reading.db, reading.org_id, object.id ?? ''))
+  if (object.kind === 'split_test') return await readTest(reading, object)
   if (object.kind === 'rate') return await readRate(reading, object)
   return await readSubscriber(reading, object)
 }
 
 const snapshot = (name: string, fields: ObjectFields): ObjectSnapshot => ({ name, fields, secrets: {}, only_for: null })
+
+/** The end and the switch of a split test. */
+async function readTest({ db, org_id }: Reading, { id, name = '' }: HistoryObject): Promise<ObjectSnapshot> {
+  const end = endSnapshot(name, await readEnds(db, org_id, id ?? ''))
+  const automatic = await isAutomatic(db, org_id, id ?? '', testOfName(name).test)
+  return { ...end, fields: { ...end.fields, automatic } }
+}
 
 /** The own rate of the currency that was saved last. */
 async function readRate({ db, org_id }: Reading, { name = '' }: HistoryObject): Promise<ObjectSnapshot | undefined> {

@@ -103,11 +103,16 @@ export function whyNever({ kind, change, fields }: StoredRow): string | undefine
   return undefined
 }
 
-/** The call that gives a split test its earlier winner, or lets it go on. */
-function endCall(params: ObjectFields, name: string, { winner }: ObjectFields): NamedCall {
+/** The calls that give a split test its earlier winner, or let it go on, and that turn its switch back. */
+function testCalls(params: ObjectFields, name: string, wanted: ObjectFields): NamedCall[] {
   const { of, test } = testOfName(name)
-  const endpoint = of === 'funnel' ? 'endFunnelTest' : 'endClickFlowTest'
-  return { endpoint, params, body: { test_id: test, winner } }
+  const isOf = (field: string) => Object.hasOwn(wanted, field)
+  const end = of === 'funnel' ? 'endFunnelTest' : 'endClickFlowTest'
+  const turn = of === 'funnel' ? 'setFunnelTestAutomatic' : 'setClickFlowTestAutomatic'
+  return [
+    ...(isOf('winner') ? [{ endpoint: end, params, body: { test_id: test, ...pick(wanted, ['winner']) } }] : []),
+    ...(isOf('automatic') ? [{ endpoint: turn, params, body: { test_id: test, ...pick(wanted, ['automatic']) } }] : []),
+  ]
 }
 
 const UNWRITABLE: Partial<Record<HistoryKind, string>> = {
@@ -123,7 +128,7 @@ export function callsFor(row: StoredRow, now: ObjectFields): NamedCall[] {
   const params = object_id === null ? {} : { id: toWireId(object_id) }
   const wanted = Object.fromEntries(fields.flatMap(field => ('before' in field ? [[field.name, field.before]] : [])))
   if (kind === 'left_out') return leftOutCalls(row, { ...now, ...wanted })
-  if (kind === 'split_test') return [endCall(params, object_name, wanted)]
+  if (kind === 'split_test') return testCalls(params, object_name, wanted)
   if (kind === 'ad_spend') return [spendCall(params.id ?? '', object_name, wanted)]
   if (kind === 'rate' && change === 'created')
     return [

@@ -39,6 +39,9 @@ export const computeSplitTest = endpoint({
   reply: z.object({ variants: z.array(Estimate) }),
 })
 
+/** What automatic weights can wait for, in the order in which it is asked. */
+export const WAITS = ['not_active', 'draft', 'variants', 'conversions', 'heavy_tail', 'next_day', 'refused'] as const
+
 /** When a test is decided, shown before it is. */
 export const RULES = { expected_loss: 0.01, days: 7, conversions: 100 } as const
 
@@ -50,8 +53,11 @@ const TestVariant = z
     visitors: z.int(),
     matured: z.int().meta({ description: 'Visitors old enough that nine of ten conversions would have come' }),
     conversions: z.int().meta({ description: 'Matured visitors with an approved conversion of the goal' }),
-    rate: Estimate.meta({ description: 'Of conversions by matured visitor' }),
-    epv: Estimate.meta({ description: 'Earnings per matured visitor, in US dollars' }),
+    rate: Estimate.meta({
+      description:
+        'Of conversions by matured visitor; after automatic moves of the weights standardized over the times between them',
+    }),
+    epv: Estimate.meta({ description: 'Earnings per matured visitor, in US dollars; standardized like the rate' }),
   })
   .meta({ id: 'SplitTestVariant' })
 
@@ -61,7 +67,8 @@ export const SplitTest = z
     of: z.enum(['landings', 'offers', 'split']),
     node: z.string().nullable().meta({ description: 'The split of a click flow' }),
     since: Instant.meta({
-      description: 'When its variants or weights last changed; at most 90 days and 500,000 clicks ago',
+      description:
+        'When its variants or weights last changed, other than by automatic weights; at most 90 days and 500,000 clicks ago',
     }),
     state: z.enum(['running', 'ready', 'ended']).meta({ description: 'ready: all rules are met' }),
     winner: z
@@ -79,6 +86,16 @@ export const SplitTest = z
       days: z.int(),
       conversions: z.int().meta({ description: 'Of each variant' }),
     }),
+    automatic: z.boolean().meta({ description: 'Sluice moves the weights to the variants that are probably best' }),
+    weight_moves: z
+      .object({
+        last_at: Instant.nullable().meta({ description: 'When Sluice last moved the weights' }),
+        waits_for: z.enum(WAITS).nullable().meta({
+          description:
+            'Why the weights stay for now: the flow is not active, its draft differs from the published version, more than 20 variants, under 50 matured conversions, one visitor brought over a fifth of the revenue, less than a day since the last move, or the last move was refused. null: nothing, or it is off',
+        }),
+      })
+      .meta({ description: 'The moves of automatic weights' }),
     variants: z.array(TestVariant),
   })
   .meta({ id: 'SplitTest' })

@@ -1,12 +1,13 @@
 /**
- * Counts the visitors of a split test by variant. A visitor belongs to the variant of their first click in the test. Reads `clicks`, `events` and
+ * Counts the visitors of a split test by variant and by time of constant weights. A visitor belongs to the variant and the time of their first click
+ * in the test. Reads `clicks`, `events` and
  * `event_revisions`.
  */
 import type pg from 'pg'
 import { DAY_MS } from '../../contract/days.ts'
 import { firstIdAt, timeOfId } from '../../contract/ids.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
-import type { CountedVariant } from './verdict.ts'
+import type { CountedVariant } from './strata.ts'
 
 /** No conversion is waited for longer. */
 const MOST_MATURING_MS = 7 * DAY_MS
@@ -22,6 +23,8 @@ type CountsAsked = {
   readonly variant: string
   readonly variants: readonly string[]
   readonly since_ms: number
+  /** When Sluice moved the weights since then, in order. */
+  readonly moves_ms: readonly number[]
   /** Clicks from then on count no more: the test was ended. */
   readonly until_ms: number
   readonly now_ms: number
@@ -56,29 +59,35 @@ const countsOf = (variant: string) => `
     from clicks c where ${COUNTS} and c.visitor_id is not null and ${variant} = any($8::text[])
     group by 1
   ), visitors as (
-    select f.first & ${MOST_VARIANTS} as place, f.first >> 6 <= m.until as is_mature, c.visitor_id is not null as is_converted,
+    select f.first & ${MOST_VARIANTS} as place, width_bucket(f.first >> 6, $9::bigint[]) as time, f.first >> 6 <= m.until as is_mature, c.visitor_id is not null as is_converted,
       coalesce(c.revenue, 0) as revenue
     from firsts f cross join maturity m left join converted c on c.visitor_id = f.visitor_id
   )
-  select place::int, count(*)::int as visitors, count(*) filter (where is_mature)::int as matured,
+  select place::int, time::int, count(*)::int as visitors, count(*) filter (where is_mature)::int as matured,
     count(*) filter (where is_mature and is_converted)::int as conversions,
     coalesce(sum(revenue) filter (where is_mature), 0) as revenue,
     coalesce(sum(revenue * revenue) filter (where is_mature), 0) as squares,
     coalesce(max(revenue) filter (where is_mature), 0) as most
-  from visitors group by 1`
+  from visitors group by 1, 2`
 
-/** The counts by variant; one without visitors is missing. At most 63 variants are counted. */
+const NO_VISITORS: CountedVariant = { visitors: 0, matured: 0, conversions: 0, revenue: 0, squares: 0, most: 0 }
+
+/** The counts of each variant, one for each time between two moves. At most 63 variants are counted; the others have no visitors. */
 export async function countVariants(
   reads: Pick<pg.Pool, 'query'>,
-  { org_id, campaigns, variant, variants, since_ms, until_ms, now_ms }: CountsAsked,
+  { org_id, campaigns, variant, variants, since_ms, moves_ms, until_ms, now_ms }: CountsAsked,
   { goal, own }: Goals,
-): Promise<Map<string, CountedVariant>> {
-  if (campaigns.length === 0) return new Map()
-  const counted = variants.slice(0, MOST_VARIANTS)
+): Promise<CountedVariant[][]> {
+  const counts = variants.map(() => [NO_VISITORS, ...moves_ms.map(() => NO_VISITORS)])
+  if (campaigns.length === 0) return counts
   const of = [org_id, campaigns, firstIdAt(since_ms), firstIdAt(until_ms)]
-  const values = [...of, JSON.stringify(own), goal, now_ms, counted]
-  const { rows } = await reads.query<CountedVariant & { place: number }>(countsOf(variant), values)
-  return new Map(rows.map(({ place, ...counts }) => [counted[place - 1] ?? '', counts]))
+  const values = [...of, JSON.stringify(own), goal, now_ms, variants.slice(0, MOST_VARIANTS), moves_ms.map(Math.ceil)]
+  const { rows } = await reads.query<CountedVariant & { place: number; time: number }>(countsOf(variant), values)
+  for (const { place, time, ...counted } of rows) {
+    const times = counts[place - 1]
+    if (times !== undefined) times[time] = counted
+  }
+  return counts
 }
 
 /** Since when a test can be counted: from its beginning, or from the last of so many clicks as are counted at most. */

@@ -36,7 +36,7 @@ function run(rates: readonly number[], random: () => number): { kept: number; da
         const visitors = day * A_DAY
         const counted = { visitors, matured: visitors, conversions: count, most: PAYOUT }
         const sums = { revenue: count * PAYOUT, squares: count * PAYOUT ** 2 }
-        return { id: String(at), name: String(at), weight: 1, counted: { ...counted, ...sums } }
+        return { id: String(at), name: String(at), weight: 1, counted: [{ ...counted, ...sums }] }
       }),
     })
     if (winner !== null) return { kept: Number(winner), day }

@@ -10,11 +10,14 @@ import { compareByDraws, drawBeta } from './draws.ts'
 
 type Counted = { readonly visitors: number; readonly conversions: number }
 
-/** The figures of the conversion rates of two or more variants. */
+/** The figures of the conversion rates of two or more variants. Effective counts, which are no whole numbers, are compared by draws. */
 export function estimateRates(variants: readonly Counted[]) {
   const betas = variants.map(({ visitors, conversions }) => ({ a: conversions + 1, b: visitors - conversions + 1 }))
+  const areWhole = betas.every(({ a, b }) => Number.isInteger(a) && Number.isInteger(b))
   const compared =
-    betas.length === 2 ? compareTwo(betas) : compareByDraws(betas.map(beta => random => drawBeta(random, beta)))
+    betas.length === 2 && areWhole
+      ? compareTwo(betas)
+      : compareByDraws(betas.map(beta => random => drawBeta(random, beta)))
   return betas.map((beta, at) => ({
     mean: meanOf(beta),
     from: quantileOf(beta, 0.05),

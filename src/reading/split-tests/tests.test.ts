@@ -5,10 +5,9 @@ import { eventually } from '../../../tests/support/eventually.ts'
 import { parted } from '../../../tests/support/graphs.ts'
 import { newId, seedKey, type TestHouse, toWireId, useHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
+import { seedTested, twoLandings, visitsOf } from '../../../tests/support/split-tests.ts'
 import { BROWSER } from '../../../tests/support/visits.ts'
 import { DAY_MS } from '../../contract/days.ts'
-import { toUuid } from '../../contract/ids.ts'
-import type { SplitTest } from './api.ts'
 import { judge } from './verdict.ts'
 
 let house: TestHouse
@@ -17,117 +16,21 @@ before(async () => {
 })
 after(() => house.end())
 
-type Workspace = Awaited<ReturnType<typeof workspace>>
-async function workspace() {
-  const owner = await seedSignedIn(house)
-  const made = async (path: string, body: object): Promise<{ id: string; key?: string }> => {
-    const reply = await house.call('POST', path, { ...owner, body })
-    assert.equal(reply.statusCode, 201, reply.body)
-    return reply.json()
-  }
-  const landing = async (name: string) => (await made('/api/landings', { name, url: `https://${name}.example/` })).id
-  const testsOf = async (path: string, person: SignedIn = owner) => {
-    const reply = await house.call('GET', `/api/${path}/tests`, person)
-    assert.equal(reply.statusCode, 200, reply.body)
-    return reply.json<{ data: SplitTest[] }>().data
-  }
-  return { owner, made, landing, testsOf }
-}
-
-/** A funnel of two landings that is eleven days old, with a campaign that leads to it. */
-async function twoLandings({ owner, made, landing }: Workspace) {
-  const [a, b] = [await landing('one'), await landing('two')]
-  const offer = await made('/api/offers', { name: 'O', url: 'https://offer.example/' })
-  const funnel = await made('/api/funnels', {
-    name: 'F',
-    landings: [
-      { landing_id: a, weight: 60 },
-      { landing_id: b, weight: 40 },
-    ],
-    offers: [{ offer_id: offer.id, weight: 1 }],
-  })
-  const campaign = await made('/api/campaigns', { name: 'C', destination: { type: 'funnel', funnel_id: funnel.id } })
-  const { worker } = house.database
-  const begun = new Date(Date.now() - 11 * DAY_MS)
-  for (const table of ['funnels', 'history'])
-    await worker.query(`update ${table} set created_at = $2 where org_id = $1`, [owner.org_id, begun])
-  return { a, b, funnel: funnel.id, campaign: campaign.id, offer: offer.id }
-}
-
-type Visit = {
-  landing: string
-  days_ago: number
-  visitor?: string
-  converted_after_days?: number
-  payout?: string
-  rejected?: true
-  more?: Record<string, unknown>
-}
-
-/** Stores clicks and conversions with their times. */
-async function visit(org_id: number, campaign: string, visits: readonly Visit[]): Promise<void> {
-  const { worker } = house.database
-  const clicks = visits.map(({ landing, days_ago, visitor = newId(), more }) => ({
-    id: newId(Date.now() - days_ago * DAY_MS),
-    campaign_id: toUuid(campaign),
-    landing_id: toUuid(landing),
-    visitor_id: visitor,
-    tracked: true,
-    test: false,
-    left_out: null,
-    stages: 1,
-    status: 0,
-    suppressed_delivery: false,
-    ...more,
-  }))
-  const names = 'id, campaign_id, landing_id, visitor_id, tracked, test, left_out, stages, status, suppressed_delivery'
-  await worker.query(
-    `insert into clicks (org_id, ${names}) select $1, ${names} from json_populate_recordset(null::clicks, $2)`,
-    [org_id, JSON.stringify(clicks)],
-  )
-  const events = visits.flatMap(({ days_ago, converted_after_days, payout = '0', rejected }, at) =>
-    converted_after_days === undefined
-      ? []
-      : [
-          {
-            id: newId(),
-            click_id: clicks[at]?.id,
-            payout,
-            rejected: rejected === true,
-            created_at: new Date(Date.now() - (days_ago - converted_after_days) * DAY_MS).toISOString(),
-          },
-        ],
-  )
-  await worker.query(
-    `insert into events (org_id, id, click_id, campaign_id, type, source, payout, payout_is_explicit, person_id, test, created_at)
-    select $1, id, click_id, $3, 'lead', 'api', payout, true, id, false, created_at
-    from json_to_recordset($2) as e(id uuid, click_id uuid, payout numeric, created_at timestamptz)`,
-    [org_id, JSON.stringify(events), toUuid(campaign)],
-  )
-  await worker.query(
-    `insert into event_revisions (org_id, event_id, seq, status, amount, source, created_at)
-    select $1, id, 1, 'rejected', 0, 'api', now() from json_to_recordset($2) as e(id uuid, rejected boolean) where rejected`,
-    [org_id, JSON.stringify(events)],
-  )
-}
-
-const many = (count: number, one: Visit): Visit[] => Array.from({ length: count }, () => one)
-
 test('visitors count once, by their first landing; bots, tests, left-out clicks and rejected conversions do not', async () => {
-  const room = await workspace()
+  const room = await seedTested(house)
   const { a, b, funnel, campaign } = await twoLandings(room)
   const both = newId()
-  await visit(room.owner.org_id, campaign, [
-    ...many(150, { landing: a, days_ago: 9 }),
-    ...many(50, { landing: a, days_ago: 9, converted_after_days: 0.1, payout: '10' }),
-    ...many(120, { landing: b, days_ago: 9 }),
-    ...many(80, { landing: b, days_ago: 9, converted_after_days: 0.1, payout: '10' }),
+  await room.visited(campaign, [
+    ...visitsOf(150, { landing: a, days_ago: 9 }),
+    ...visitsOf(50, { landing: a, days_ago: 9, converted_after_days: 0.1, payout: '10' }),
+    ...visitsOf(120, { landing: b, days_ago: 9 }),
+    ...visitsOf(80, { landing: b, days_ago: 9, converted_after_days: 0.1, payout: '10' }),
     { landing: a, days_ago: 8, visitor: both },
     { landing: b, days_ago: 7, visitor: both, converted_after_days: 0.1, payout: '10' },
     { landing: a, days_ago: 9, converted_after_days: 0.1, payout: '10', rejected: true },
-    ...many(30, { landing: a, days_ago: 9, more: { tracked: false } }),
-    ...many(30, { landing: a, days_ago: 9, more: { left_out: 'sub1=zone' } }),
-    ...many(30, { landing: a, days_ago: 12 }),
+    ...visitsOf(30, { landing: a, days_ago: 9, more: { tracked: false } }),
+    ...visitsOf(30, { landing: a, days_ago: 9, more: { left_out: 'sub1=zone' } }),
+    ...visitsOf(30, { landing: a, days_ago: 12 }),
   ])
   const [one, ...others] = await room.testsOf(`funnels/${funnel}`)
   assert.ok(one !== undefined && others.length === 0, 'a funnel with one offer has one test')
@@ -165,14 +68,14 @@ test('visitors count once, by their first landing; bots, tests, left-out clicks 
 })
 
 test('visitors who may still convert wait, so a landing that converts after three days is not punished', async () => {
-  const room = await workspace()
+  const room = await seedTested(house)
   const { a, b, funnel, campaign } = await twoLandings(room)
-  await visit(room.owner.org_id, campaign, [
-    ...many(50, { landing: a, days_ago: 9 }),
-    ...many(50, { landing: a, days_ago: 9, converted_after_days: 3 }),
-    ...many(50, { landing: b, days_ago: 9 }),
-    ...many(50, { landing: b, days_ago: 9, converted_after_days: 3 }),
-    ...many(400, { landing: a, days_ago: 1 }),
+  await room.visited(campaign, [
+    ...visitsOf(50, { landing: a, days_ago: 9 }),
+    ...visitsOf(50, { landing: a, days_ago: 9, converted_after_days: 3 }),
+    ...visitsOf(50, { landing: b, days_ago: 9 }),
+    ...visitsOf(50, { landing: b, days_ago: 9, converted_after_days: 3 }),
+    ...visitsOf(400, { landing: a, days_ago: 1 }),
   ])
   const [one] = await room.testsOf(`funnels/${funnel}`)
   assert.deepEqual(
@@ -195,7 +98,7 @@ test('a test is ready after a week, a hundred conversions each and little left t
     variants: [200, conversions].map((count, at) => ({
       ...named,
       id: `v${at}`,
-      counted: { visitors: 2000, matured: 2000, conversions: count, revenue: count * 5, squares: count * 25, most },
+      counted: [{ visitors: 2000, matured: 2000, conversions: count, revenue: count * 5, squares: count * 25, most }],
     })),
   })
   const decided = judge(asked(8, 5))
@@ -211,14 +114,14 @@ test('a test is ready after a week, a hundred conversions each and little left t
     ...asked(8, 0),
     variants: asked(8, 0).variants.map(one => ({
       ...one,
-      counted: { visitors: 0, matured: 0, conversions: 0, revenue: 0, squares: 0, most: 0 },
+      counted: [{ visitors: 0, matured: 0, conversions: 0, revenue: 0, squares: 0, most: 0 }],
     })),
   })
   assert.deepEqual(none.needs, { visitors: null, days: null })
 })
 
 test('each split of a published flow is a test of its branches; a draft has none', async () => {
-  const room = await workspace()
+  const room = await seedTested(house)
   const offers = [
     (await room.made('/api/offers', { name: 'Left', url: 'https://left.example/?c={click_id}' })).id,
     (await room.made('/api/offers', { name: 'Right', url: 'https://right.example/?c={click_id}' })).id,
@@ -261,7 +164,7 @@ test('each split of a published flow is a test of its branches; a draft has none
 })
 
 test('members read them, keys do not, and another workspace’s are as if they were not there', async () => {
-  const room = await workspace()
+  const room = await seedTested(house)
   const { funnel } = await twoLandings(room)
   const { secret } = await seedKey(house.database, room.owner)
   const keyed = await house.call('GET', `/api/funnels/${funnel}/tests`, { headers: { 'x-api-key': secret } })
@@ -274,7 +177,7 @@ test('members read them, keys do not, and another workspace’s are as if they w
 })
 
 test('an ended test gives new visitors the winner, everybody else keeps theirs, and an undo lets it go on', async () => {
-  const room = await workspace()
+  const room = await seedTested(house)
   const { a, b, funnel } = await twoLandings(room)
   const destination = { type: 'funnel', funnel_id: funnel }
   const { key } = await room.made('/api/campaigns', { name: 'C', destination })
@@ -313,7 +216,7 @@ test('an ended test gives new visitors the winner, everybody else keeps theirs, 
 })
 
 test('an ended split of a flow sends new visitors one way', async () => {
-  const room = await workspace()
+  const room = await seedTested(house)
   const graph = parted(1, 1)
   const flow = await room.made('/api/click-flows', { name: 'Flow', graph })
   await house.call('POST', `/api/click-flows/${flow.id}/publish`, { ...room.owner, body: {} })

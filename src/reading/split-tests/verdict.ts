@@ -3,18 +3,8 @@ import { DAY_MS } from '../../contract/days.ts'
 import { RULES, type SplitTest } from './api.ts'
 import { compareByDraws, drawBeta, drawGamma } from './draws.ts'
 import { estimateRates } from './split-tests.ts'
+import { comparedCounts, type CountedVariant, plainCounts } from './strata.ts'
 
-/**
- * The visitors of a variant. Of the matured ones, in US dollars: `revenue`, the sum of its `squares`, and the revenue of the visitor who brought `most`.
- */
-export type CountedVariant = {
-  readonly visitors: number
-  readonly matured: number
-  readonly conversions: number
-  readonly revenue: number
-  readonly squares: number
-  readonly most: number
-}
 type Variant = SplitTest['variants'][number]
 type Named = Pick<Variant, 'id' | 'name' | 'weight'>
 
@@ -50,23 +40,27 @@ function estimateEarnings(variants: readonly CountedVariant[]) {
 
 type Asked = {
   readonly test: Pick<SplitTest, 'id' | 'of' | 'node'>
-  readonly variants: readonly (Named & { readonly counted: CountedVariant })[]
+  /** `counted`: one for each time of constant weights. */
+  readonly variants: readonly (Named & { readonly counted: readonly CountedVariant[] })[]
   readonly since_ms: number
   readonly now_ms: number
   /** The id of the variant that was kept, if the test was ended. */
   readonly kept: string | undefined
 }
 
+export type JudgedTest = Omit<SplitTest, 'automatic' | 'weight_moves'>
+
 /** The test with its figures and its verdict. */
-export function judge({ test, variants, since_ms, now_ms, kept }: Asked): SplitTest {
-  const counts = variants.map(({ counted }) => counted)
-  const rates = estimateRates(counts.map(({ matured, conversions }) => ({ visitors: matured, conversions })))
-  const earnings = estimateEarnings(counts)
+export function judge({ test, variants, since_ms, now_ms, kept }: Asked): JudgedTest {
+  const counts = variants.map(({ counted }) => plainCounts(counted))
+  const effective = comparedCounts(variants.map(({ counted }) => counted))
+  const rates = estimateRates(effective.map(({ matured, conversions }) => ({ visitors: matured, conversions })))
+  const earnings = estimateEarnings(effective)
   const revenue = counts.reduce((sum, one) => sum + one.revenue, 0)
   const most = Math.max(...counts.map(one => one.most))
   const heavy_tail = revenue > 0 && most > HEAVY * revenue
   // Without revenue, variants are compared by their conversions.
-  const compared = revenue > 0 ? earnings : rates
+  const compared = effective.reduce((sum, one) => sum + one.revenue, 0) > 0 ? earnings : rates
   const target = RULES.expected_loss * Math.max(...compared.map(({ mean }) => mean))
   const least = Math.min(...compared.map(({ loss }) => loss))
   const days = (now_ms - since_ms) / DAY_MS
@@ -81,11 +75,13 @@ export function judge({ test, variants, since_ms, now_ms, kept }: Asked): SplitT
     heavy_tail,
     needs,
     rules: RULES,
-    variants: variants.map(({ counted: { visitors, matured, conversions }, ...named }, at) => ({
-      ...named,
-      visitors,
-      matured,
-      conversions,
+    variants: variants.map(({ id, name, weight }, at) => ({
+      id,
+      name,
+      weight,
+      visitors: counts[at]?.visitors ?? 0,
+      matured: counts[at]?.matured ?? 0,
+      conversions: counts[at]?.conversions ?? 0,
       rate: rates[at] ?? NOTHING,
       epv: earnings[at] ?? NOTHING,
     })),

@@ -1,4 +1,4 @@
-/** The split tests of a funnel or a click flow: figures of each variant, the rules of a decision, and the end of a test. */
+/** The split tests of a funnel or a click flow: figures of each variant, the rules of a decision, the end of a test, and its automatic weights. */
 import { useQuery, type UseQueryResult } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { Split } from 'lucide-react'
@@ -6,6 +6,7 @@ import type { z } from 'zod'
 import { readClickFlowTests, readFunnelTests, type SplitTest } from '../../../reading/split-tests/api.ts'
 import { readClickFlow } from '../../../traffic/click-flows/api.ts'
 import { readFunnel } from '../../../traffic/funnels/api.ts'
+import { setClickFlowTestAutomatic, setFunnelTestAutomatic } from '../../../traffic/automatic-weights/api.ts'
 import { endClickFlowTest, endFunnelTest } from '../../../traffic/test-ends/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
@@ -17,6 +18,7 @@ import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { EmptyState, Loaded, PageHeader, Section } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { AutomaticWeights, type TurnTest } from './automatic.tsx'
 
 type Test = z.input<typeof SplitTest>
 type Variant = Test['variants'][number]
@@ -29,12 +31,15 @@ export function FunnelTestsPage() {
   const { id } = funnelRoute.useParams()
   const name = useQuery(ask(readFunnel, { params: { id } })).data?.name
   const tests = useQuery(ask(readFunnelTests, { params: { id } }))
+  const named = (test_id: string) => (test_id === 'offers' ? 'offers' : 'landings')
   const end: EndTest = (test_id, winner) =>
-    call(endFunnelTest, { params: { id }, body: { test_id: test_id === 'offers' ? 'offers' : 'landings', winner } })
+    call(endFunnelTest, { params: { id }, body: { test_id: named(test_id), winner } })
+  const turn: TurnTest = (test_id, automatic) =>
+    call(setFunnelTestAutomatic, { params: { id }, body: { test_id: named(test_id), automatic } })
   return (
     <>
       <BackLink to="/funnels">Funnels</BackLink>
-      <Tests name={name} tests={tests} end={end} />
+      <Tests name={name} tests={tests} end={end} turn={turn} />
     </>
   )
 }
@@ -44,17 +49,20 @@ export function FlowTestsPage() {
   const name = useQuery(ask(readClickFlow, { params: { id } })).data?.name
   const tests = useQuery(ask(readClickFlowTests, { params: { id } }))
   const end: EndTest = (test_id, winner) => call(endClickFlowTest, { params: { id }, body: { test_id, winner } })
+  const turn: TurnTest = (test_id, automatic) =>
+    call(setClickFlowTestAutomatic, { params: { id }, body: { test_id, automatic } })
   return (
     <>
       <BackLink to="/click-flows">Click flows</BackLink>
-      <Tests name={name} tests={tests} end={end} />
+      <Tests name={name} tests={tests} end={end} turn={turn} />
     </>
   )
 }
 
-type TestsProps = { name: string | undefined; tests: UseQueryResult<{ data: Test[] }>; end: EndTest }
+type Acts = { end: EndTest; turn: TurnTest }
+type TestsProps = Acts & { name: string | undefined; tests: UseQueryResult<{ data: Test[] }> }
 
-function Tests({ name, tests, end }: TestsProps) {
+function Tests({ name, tests, ...acts }: TestsProps) {
   return (
     <>
       <PageHeader
@@ -70,7 +78,7 @@ function Tests({ name, tests, end }: TestsProps) {
               words="A test begins by itself where visitors are shared between at least two active landings, offers or branches."
             />
           ) : (
-            data.map(test => <OneTest key={test.id} test={test} end={end} />)
+            data.map(test => <OneTest key={test.id} test={test} {...acts} />)
           )
         }
       </Loaded>
@@ -80,7 +88,7 @@ function Tests({ name, tests, end }: TestsProps) {
 
 const TITLES = { landings: 'Landings', offers: 'Offers' } as const
 
-function OneTest({ test, end }: { test: Test; end: EndTest }) {
+function OneTest({ test, end, turn }: Acts & { test: Test }) {
   const { role } = useActive()
   const confirm = useConfirm()
   const { id, of, node, since, state, winner, heavy_tail, variants } = test
@@ -104,6 +112,7 @@ function OneTest({ test, end }: { test: Test; end: EndTest }) {
     </Button>
   )
   const kept = variants.find(one => one.id === winner)?.name
+  const title = of === 'split' ? `split ${node}` : of
   // Without revenue, variants are compared by their conversions.
   const isOfMoney = variants.some(one => one.epv.to > 0)
   return (
@@ -118,7 +127,7 @@ function OneTest({ test, end }: { test: Test; end: EndTest }) {
           One visitor brought over a fifth of the revenue. Earnings per visitor mean little here, so no winner is named.
         </Note>
       )}
-      <Table caption={`Variants of ${of === 'split' ? `split ${node}` : of}`}>
+      <Table caption={`Variants of ${title}`}>
         <thead>
           <tr>
             <Head stay>Variant</Head>
@@ -189,6 +198,7 @@ function OneTest({ test, end }: { test: Test; end: EndTest }) {
         </tbody>
       </Table>
       <p className="mt-2 text-sm text-ink-faint">{rulesOf(test)}</p>
+      <AutomaticWeights test={test} title={title} turn={turn} />
     </Section>
   )
 }
