@@ -1,6 +1,6 @@
 /** Deletes ended messages of receivers after 30 days, and checks of rules and ended episodes of alerts after 90 days. */
 import { HOUR_MS } from '../contract/days.ts'
-import { openRetention } from '../ground/db/old-rows.ts'
+import { openRetention } from '../ground/old-rows.ts'
 import type { Ground } from '../ground/room.ts'
 import type { Rounds } from '../ground/rounds.ts'
 

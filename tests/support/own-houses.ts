@@ -5,6 +5,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
   'no periodic jobs may run beside it': [
     'demo/views.test.ts',
     'src/automation/receivers/sending.test.ts',
+    'src/automation/week.test.ts',
     'src/outgoing/deliveries/deliveries.test.ts',
     'src/reading/explore/cost.test.ts',
     'src/reading/explore/csv.test.ts',
@@ -53,6 +54,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
     'tests/faults/caps.test.ts',
     'tests/faults/clock.test.ts',
     'tests/faults/clocks.test.ts',
+    'tests/faults/rules.test.ts',
   ],
   'it breaks its database': ['src/gate/answer.test.ts'],
   'it needs its own settings or limits': [

@@ -5,7 +5,7 @@ import { HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import { firstIdAt, toWireId } from '../../contract/ids.ts'
 
 /** Clicks or conversions of a minute of this week, and how many were expected. `minute` counts from the beginning of the fall. */
-export type MinuteCounts = { readonly minute: number; readonly seen: number; readonly expected: number }
+type MinuteCounts = { readonly minute: number; readonly seen: number; readonly expected: number }
 
 /** Changes so long before the fall may have caused it. */
 const BEFORE_MS = 2 * HOUR_MS

@@ -146,18 +146,15 @@ export async function deleteRule(
   const id = idOf(params.id)
   const deleted = db.deleteFrom('rules').where('org_id', '=', org_id).where('id', '=', id)
   if ((await deleted.executeTakeFirst()).numDeletedRows === 0n) refuse('object_not_found')
-  const ofRule = { org_id, rule_id: id }
   await dropEpisodesOf(db, org_id, id)
   // Later acts count for other rules: an object is acted on once in this time.
   const past = new Date(Date.now() - ONCE_MS).toISOString()
   await db
     .deleteFrom('rule_objects')
-    .where(on => on.and(ofRule))
+    .where('org_id', '=', org_id)
+    .where('rule_id', '=', id)
     .where('acted_at', '<=', past)
     .execute()
-  await db
-    .deleteFrom('rule_checks')
-    .where(on => on.and(ofRule))
-    .execute()
+  await db.deleteFrom('rule_checks').where('org_id', '=', org_id).where('rule_id', '=', id).execute()
   return { ok: true as const }
 }

@@ -1,6 +1,6 @@
 /** Deletes ended tasks after a week. Telegram repeats an update for a day only, so their keys are no longer needed then. */
 import { MINUTE_MS } from '../../contract/days.ts'
-import { dropOldRows, openRetention } from '../../ground/db/old-rows.ts'
+import { dropOldRows, openRetention } from '../../ground/old-rows.ts'
 import type { Ground } from '../../ground/room.ts'
 import type { Rounds } from '../../ground/rounds.ts'
 

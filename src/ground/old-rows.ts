@@ -1,13 +1,13 @@
 /** Deletion of rows that are kept for a limited time. */
 import { sql } from 'kysely'
-import type { Ground } from '../room.ts'
-import { openRounds, organizationsWith, type Rounds } from '../rounds.ts'
-import type { Among } from './everywhere.ts'
+import type { Ground } from './room.ts'
+import { openRounds, organizationsWith, type Rounds } from './rounds.ts'
+import type { Among } from './db/everywhere.ts'
 
 const PORTION = 5000
 
 /** `old`: SQL that is true for the rows to delete. The table has the columns `org_id` and `id`. */
-export type OldRows = { readonly table: string; readonly old: string }
+type OldRows = { readonly table: string; readonly old: string }
 
 /** Deletes the old rows of all organizations, 5,000 in a statement. */
 export async function dropOldRows(
