@@ -215,6 +215,35 @@ test('an ended test gives new visitors the winner, everybody else keeps theirs, 
   assert.deepEqual([stranger.statusCode, stranger.data()['code']], [404, 'not_found'])
 })
 
+test('the tests of one funnel that are ended at the same time both end', async () => {
+  const room = await seedTested(house)
+  const { a, b, funnel } = await twoLandings(room)
+  const offers = [
+    await room.made('/api/offers', { name: 'One', url: 'https://one.example/' }),
+    await room.made('/api/offers', { name: 'Two', url: 'https://two.example/' }),
+  ]
+  const members = {
+    landings: [a, b].map(landing_id => ({ landing_id, weight: 1 })),
+    offers: offers.map(({ id }) => ({ offer_id: id, weight: 1 })),
+  }
+  const body = { name: 'F', ...members }
+  assert.equal((await house.call('PATCH', `/api/funnels/${funnel}`, { ...room.owner, body })).statusCode, 200)
+  const end = (test_id: string, winner: string | null) =>
+    house.call('POST', `/api/funnels/${funnel}/tests/end`, { ...room.owner, body: { test_id, winner } })
+  for (let round = 0; round < 5; round += 1) {
+    await Promise.all([end('landings', a), end('offers', offers[0]?.id ?? '')])
+    const tests = await room.testsOf(`funnels/${funnel}`)
+    assert.deepEqual(
+      tests.map(({ id, winner }) => [id, winner]),
+      [
+        ['landings', a],
+        ['offers', offers[0]?.id],
+      ],
+    )
+    await Promise.all([end('landings', null), end('offers', null)])
+  }
+})
+
 test('an ended split of a flow sends new visitors one way', async () => {
   const room = await seedTested(house)
   const graph = parted(1, 1)

@@ -40,7 +40,8 @@ async function ended({ db, actor, act }: Writing, place: TestPlace, winner: stri
     if (winner !== null && !variants.includes(winner))
       refuse('invalid_request', { error: 'winner: is no variant of the test' })
     const object = testObject(id, nameOfTest(of, test))
-    await lockHistory(trx, org_id, [object])
+    // The ends of all tests of a funnel or flow are one row.
+    await lockHistory(trx, org_id, [object, { kind: of, id }])
     const ends = await readEnds(trx, org_id, id)
     const before = endSnapshot(object.name ?? '', ends)
     const isSame = (ends?.[test]?.winner ?? null) === winner
