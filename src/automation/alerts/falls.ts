@@ -8,7 +8,7 @@ import { DAY_MS, dayOf, HOUR_MS } from '../../contract/days.ts'
 import { SLOT_MS } from '../../reading/reports/slots.ts'
 import { UNITS } from '../../reading/reports/units.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
-import { isFall, averageOf } from './poisson.ts'
+import { averageOf, isFall, isMore } from './poisson.ts'
 
 /** The last full hours that are looked at. */
 const WINDOWS = [1, 3, 6, 12, 24] as const
@@ -78,10 +78,19 @@ const CONVERSIONS = `
 
 type Pool = Pick<pg.Pool, 'query'>
 
-/** The falls of clicks in the hours before the full hour `to_ms`, where at least `least` were expected. */
-export async function clickFalls(pool: Pool, org_id: number, to_ms: number, least: number) {
+/** `least`: a fall is told where so many are expected. `open`: the campaigns whose fall was told and is not over. */
+type FallsAsked = {
+  readonly org_id: number
+  readonly to_ms: number
+  readonly least: number
+  readonly open: ReadonlySet<string | null>
+}
+
+/** The falls of clicks in the hours before the full hour `to_ms`. */
+export async function clickFalls(pool: Pool, asked: FallsAsked): Promise<Fall[]> {
+  const { org_id, to_ms } = asked
   const { rows } = await pool.query<WeekCounts>(CLICKS, [org_id, Math.floor(to_ms / SLOT_MS), daysBefore(to_ms)])
-  return judged(rows, least)
+  return judged(rows, asked)
 }
 
 /** The UTC days of the last 24 hours, of this week and the earlier ones. */
@@ -91,33 +100,45 @@ function daysBefore(to_ms: number): string[] {
 }
 
 /** The same of conversions of the goal. */
-export async function conversionFalls(pool: Pool, org_id: number, to_ms: number, least: number, { goal, own }: Goals) {
+export async function conversionFalls(pool: Pool, asked: FallsAsked, { goal, own }: Goals): Promise<Fall[]> {
+  const { org_id, to_ms } = asked
   const values = [org_id, new Date(to_ms).toISOString(), JSON.stringify(own), goal]
   const { rows } = await pool.query<WeekCounts>(CONVERSIONS, values)
-  return judged(rows, least)
+  return judged(rows, asked)
 }
 
-function judged(rows: readonly WeekCounts[], least: number): Fall[] {
+function judged(rows: readonly WeekCounts[], { least, open }: FallsAsked): Fall[] {
   return [...Map.groupBy(rows, ({ campaign_id }) => campaign_id)].flatMap(([campaign_id, weeks]) => {
-    const fall = fallOf(weeks, least)
+    const fall = fallOf(weeks, least, open.has(campaign_id))
     return fall === undefined ? [] : [{ campaign_id, name: weeks[0]?.name ?? '', ...fall }]
   })
 }
 
-/**
- * The window with the largest fall. None if the shortest window in which enough are expected has as many as expected: then the fall is over, although
- * longer windows still hold it.
- */
-function fallOf(rows: readonly WeekCounts[], least: number): Pick<Fall, 'hours' | 'seen' | 'expected'> | undefined {
+type WindowCounts = Pick<Fall, 'hours' | 'seen' | 'expected'> & { readonly weeks: readonly number[] }
+
+/** The window with the largest fall; undefined if there is none, or it is over although longer windows still hold it. */
+export function fallOf(
+  rows: readonly Pick<WeekCounts, 'week' | 'counts'>[],
+  least: number,
+  isOpen: boolean,
+): Pick<Fall, 'hours' | 'seen' | 'expected'> | undefined {
   const countIn = (week: number, at: number) => rows.find(row => row.week === week)?.counts[at] ?? 0
-  const windows = WINDOWS.map((hours, at) => {
+  const windows = WINDOWS.map((hours, at): WindowCounts => {
     const weeks = Array.from({ length: WEEKS }, (_, before) => countIn(before + 1, at))
     return { hours, seen: countIn(0, at), expected: averageOf(weeks), weeks }
   }).filter(({ expected }) => expected >= least)
-  const [shortest] = windows
-  if (shortest === undefined || shortest.seen >= shortest.expected) return undefined
-  return windows
-    .filter(({ seen, weeks }) => isFall(seen, weeks))
-    .map(({ hours, seen, expected }) => ({ hours, seen, expected }))
+  const falls = windows.filter(({ seen, weeks }) => isFall(seen, weeks, isOpen))
+  if (isOpen ? hasRecovered(windows, falls) : isAsExpected(windows[0])) return undefined
+  return falls
+    .map(({ weeks: _, ...fall }) => fall)
     .toSorted((one, other) => other.expected - other.seen - (one.expected - one.seen))[0]
+}
+
+const isAsExpected = (window: WindowCounts | undefined): boolean =>
+  window === undefined || window.seen >= window.expected
+
+/** Whether a window has as many as expected, which the deepest fall would not let come by chance if it went on. */
+function hasRecovered(windows: readonly WindowCounts[], falls: readonly WindowCounts[]): boolean {
+  const part = Math.min(...falls.map(({ seen, expected }) => seen / expected))
+  return windows.some(window => isAsExpected(window) && isMore(window.seen, part * window.expected))
 }

@@ -10,7 +10,7 @@ import { HOUR_MS } from '../../contract/days.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
 import { mintClickId } from '../../intake/clicks/click-id.ts'
 import { findBooks } from './books.ts'
-import { WEEK_MS } from './falls.ts'
+import { fallOf, WEEK_MS } from './falls.ts'
 import { atMost, isFall } from './poisson.ts'
 import { lookForFalls, lookForStanding } from './watch.ts'
 
@@ -153,6 +153,32 @@ test('a fall is below the bound of chance, and weeks that differ widen it', () =
   assert.equal(isFall(9600, [10_000, 10_050, 9950, 10_000]), true)
   assert.equal(isFall(9600, [12_000, 9000, 10_000, 9000]), false)
   assert.equal(isFall(0, [80, 0, 0, 0]), true)
+})
+
+test('a fall that goes on is one episode although single hours reach what is expected, and one that ends is over within hours', () => {
+  /** The hours at which an episode begins or is over. `counts` by hour; each earlier week had 10 an hour. */
+  const episodes = (counts: readonly number[]): string[] => {
+    const said: string[] = []
+    let isOpen = false
+    for (let end = 24; end <= counts.length; end += 1) {
+      const inLast = (hours: number) => counts.slice(end - hours, end).reduce((sum, count) => sum + count, 0)
+      const rows = [0, ...EARLIER].map(week => ({
+        week,
+        counts: [1, 3, 6, 12, 24].map(hours => (week === 0 ? inLast(hours) : 10 * hours)),
+      }))
+      const isFallen: boolean = fallOf(rows, 20, isOpen) !== undefined
+      if (isFallen !== isOpen) said.push(`${isFallen ? 'begins' : 'over'} ${end}`)
+      isOpen = isFallen
+    }
+    return said
+  }
+  // Seven an hour on average, in a hundred hours, some of them with 10 and more.
+  const low = [7, 4, 12, 6, 9, 5, 10, 3, 8, 7, 11, 5, 6, 4, 9, 8, 5, 12, 2, 7]
+  const usual = Array.from({ length: 24 }, () => 10)
+  const fallen = Array.from({ length: 100 }, (_, hour) => low[hour % low.length] ?? 7)
+  assert.match(episodes([...usual, ...fallen]).join(', '), /^begins (3|4)\d$/)
+  const none = Array.from({ length: 12 }, () => 0)
+  assert.deepEqual(episodes([...usual, ...none, ...usual]), ['begins 26', 'over 39'])
 })
 
 test('what needs attention is told once by two processes at once, and its end too', async () => {

@@ -10,7 +10,7 @@ import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
-import { readGoals } from '../../traffic/event-settings/goals.ts'
+import { type Goals, readGoals } from '../../traffic/event-settings/goals.ts'
 import { USUAL_MIN_EXPECTED } from './api.ts'
 import { findBooks } from './books.ts'
 import { explainFall } from './explain.ts'
@@ -67,29 +67,53 @@ export async function lookForFalls(ground: WatchGround, org_id: number, to_ms: n
   const { database, db } = ground
   const { off, fall } = await readAlertSettings({ db, actor: { org_id } })
   const goals = await readGoals(database.reads, org_id)
-  const ofClicks = off.includes('clicks_fall')
-    ? []
-    : await clickFalls(database.worker, org_id, to_ms, USUAL_MIN_EXPECTED)
-  const least = fall.conversions.min_expected
-  const ofConversions = off.includes('conversions_fall')
-    ? []
-    : await conversionFalls(database.worker, org_id, to_ms, least, goals)
-  const lists = [
-    { kind: 'clicks_fall', what: 'clicks', falls: ofClicks, of: 'clicks' },
-    { kind: 'conversions_fall', what: 'conversions', falls: ofConversions, of: goals },
-  ] as const
-  for (const { kind, what, falls, of } of lists) {
-    const found: Alert[] = []
-    let explained = 0
-    for (const one of falls.toSorted((a, b) => b.expected - b.seen - (a.expected - a.seen))) {
-      const alert = { ...alertOf(kind, what, one), at: new Date(to_ms).toISOString() }
-      const isExplained = explained < MOST_EXPLAINED && (await isNews(db, org_id, alert))
-      if (isExplained) explained += 1
-      const causes = isExplained ? await explainFall(database.worker, org_id, { fall: one, to_ms, of }) : []
-      found.push({ ...alert, causes })
-    }
-    await tellAll(ground, org_id, { kinds: [kind], found, now: to_ms })
+  const asked = async (kind: AlertKind, least: number) => {
+    const open = await openEpisodes(db, org_id, [kind])
+    return { org_id, to_ms, least, open: new Set(open.map(({ object_id }) => object_id)) }
   }
+  const looks = [
+    {
+      kind: 'clicks_fall',
+      what: 'clicks',
+      of: 'clicks',
+      find: async () => clickFalls(database.worker, await asked('clicks_fall', USUAL_MIN_EXPECTED)),
+    },
+    {
+      kind: 'conversions_fall',
+      what: 'conversions',
+      of: goals,
+      find: async () => {
+        const least = fall.conversions.min_expected
+        return conversionFalls(database.worker, await asked('conversions_fall', least), goals)
+      },
+    },
+  ] as const
+  for (const { kind, what, of, find } of looks) {
+    const falls = off.includes(kind) ? [] : await find()
+    const alerts = falls
+      .toSorted((a, b) => b.expected - b.seen - (a.expected - a.seen))
+      .map(one => ({ fall: one, alert: { ...alertOf(kind, what, one), at: new Date(to_ms).toISOString() } }))
+    await tellAll(ground, org_id, { kinds: [kind], found: await withCauses(ground, org_id, alerts, of), now: to_ms })
+  }
+}
+
+/** The alerts with the causes of those that will be told. */
+async function withCauses(
+  { database, db }: WatchGround,
+  org_id: number,
+  alerts: readonly { readonly fall: Fall; readonly alert: Alert & { readonly at: string } }[],
+  of: 'clicks' | Goals,
+): Promise<Alert[]> {
+  const found: Alert[] = []
+  let explained = 0
+  for (const { fall, alert } of alerts) {
+    const isExplained = explained < MOST_EXPLAINED && (await isNews(db, org_id, alert))
+    if (isExplained) explained += 1
+    const to_ms = Date.parse(alert.at)
+    const causes = isExplained ? await explainFall(database.worker, org_id, { fall, to_ms, of }) : []
+    found.push({ ...alert, causes })
+  }
+  return found
 }
 
 async function lookAtBooks(ground: WatchGround, org_id: number, now: number): Promise<void> {
