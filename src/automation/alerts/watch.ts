@@ -40,17 +40,20 @@ export function openAlertWatch(ground: Ground): Rounds {
     const { rows } = await askEverywhere<{ org_id: number }>(database.worker, WATCHED)
     for (const { org_id } of rows) {
       if (signal.aborted) return
-      // A workspace that cannot be looked at does not keep the others from being looked at.
-      await look(org_id).catch(onError)
+      await look(org_id)
     }
   }
   const look = async (org_id: number) => {
     const now = Date.now()
     const hour = Math.floor((now - SETTLED_MS) / HOUR_MS) * HOUR_MS
-    await lookForStanding(ground, org_id, now)
-    if (lookedAt.get(org_id) !== hour) await lookForFalls(ground, org_id, hour)
-    lookedAt.set(org_id, hour)
-    await lookAtBooks(ground, org_id, now)
+    const falls = async () => {
+      if (lookedAt.get(org_id) === hour) return
+      await lookForFalls(ground, org_id, hour)
+      lookedAt.set(org_id, hour)
+    }
+    const looks = [() => lookForStanding(ground, org_id, now), falls, () => lookAtBooks(ground, org_id, now)]
+    // A look that fails does not keep the others from being taken, nor other workspaces from being looked at.
+    for (const one of looks) await one().catch(onError)
   }
   const onError = (error: unknown) => log.warn({ err: error }, 'could not look for alerts; retrying')
   return openRounds('alerts/watch', PAUSE_MS, round, onError)
@@ -58,8 +61,8 @@ export function openAlertWatch(ground: Ground): Rounds {
 
 /** Tells what needs attention at a moment, and what no longer does. */
 export async function lookForStanding(ground: WatchGround, org_id: number, now: number): Promise<void> {
-  const found = await findStanding(ground, org_id, now)
-  await tellAll(ground, org_id, { kinds: STANDING_KINDS, found, now })
+  const open = await openEpisodes(ground.db, org_id, STANDING_KINDS)
+  await tellAll(ground, org_id, { open, found: await findStanding(ground, org_id, now), now })
 }
 
 /** Tells which campaigns have fewer clicks or conversions in the hours before the full hour `to_ms` than the weeks before suggest. */
@@ -67,33 +70,21 @@ export async function lookForFalls(ground: WatchGround, org_id: number, to_ms: n
   const { database, db } = ground
   const { off, fall } = await readAlertSettings({ db, actor: { org_id } })
   const goals = await readGoals(database.reads, org_id)
-  const asked = async (kind: AlertKind, least: number) => {
+  const least = { clicks_fall: USUAL_MIN_EXPECTED, conversions_fall: fall.conversions.min_expected } as const
+  for (const [kind, what] of [
+    ['clicks_fall', 'clicks'],
+    ['conversions_fall', 'conversions'],
+  ] as const) {
     const open = await openEpisodes(db, org_id, [kind])
-    return { org_id, to_ms, least, open: new Set(open.map(({ object_id }) => object_id)) }
-  }
-  const looks = [
-    {
-      kind: 'clicks_fall',
-      what: 'clicks',
-      of: 'clicks',
-      find: async () => clickFalls(database.worker, await asked('clicks_fall', USUAL_MIN_EXPECTED)),
-    },
-    {
-      kind: 'conversions_fall',
-      what: 'conversions',
-      of: goals,
-      find: async () => {
-        const least = fall.conversions.min_expected
-        return conversionFalls(database.worker, await asked('conversions_fall', least), goals)
-      },
-    },
-  ] as const
-  for (const { kind, what, of, find } of looks) {
+    const asked = { org_id, to_ms, least: least[kind], open: new Set(open.map(({ object_id }) => object_id)) }
+    const find = () =>
+      kind === 'clicks_fall' ? clickFalls(database.worker, asked) : conversionFalls(database.worker, asked, goals)
     const falls = off.includes(kind) ? [] : await find()
     const alerts = falls
       .toSorted((a, b) => b.expected - b.seen - (a.expected - a.seen))
       .map(one => ({ fall: one, alert: { ...alertOf(kind, what, one), at: new Date(to_ms).toISOString() } }))
-    await tellAll(ground, org_id, { kinds: [kind], found: await withCauses(ground, org_id, alerts, of), now: to_ms })
+    const found = await withCauses(ground, org_id, alerts, kind === 'clicks_fall' ? 'clicks' : goals)
+    await tellAll(ground, org_id, { open, found, now: to_ms })
   }
 }
 
@@ -137,17 +128,19 @@ function alertOf(kind: AlertKind, what: string, { campaign_id, name, hours, seen
   }
 }
 
-/** Tells what was found of these kinds, and ends the episodes of what was not. */
+/**
+ * Tells what was found, and ends those of the episodes `open` that were not. They were read before the look, so that an episode that another process
+ * begins meanwhile does not end.
+ */
 async function tellAll(
   { db }: Pick<Ground, 'db'>,
   org_id: number,
   {
-    kinds,
+    open,
     found,
     now,
-  }: { readonly kinds: readonly AlertKind[]; readonly found: readonly Alert[]; readonly now: number },
+  }: { readonly open: readonly OpenEpisode[]; readonly found: readonly Alert[]; readonly now: number },
 ): Promise<void> {
-  const open = await openEpisodes(db, org_id, kinds)
   const still = new Set(found.map(({ episode_key }) => episode_key))
   const over = open.filter(({ key }) => !still.has(key))
   if (found.length === 0 && over.length === 0) return

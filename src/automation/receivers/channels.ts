@@ -30,6 +30,8 @@ export async function sendByChannel(channels: Channels, message: ClaimedMessage)
   const body = withAddresses(channels, message.body)
   if (receiver.type === 'webhook') return await callWebhook(channels, receiver, message.id, body)
   if (receiver.type === 'telegram') return await writeToChat(channels, receiver, body)
+  if (channels.config.smtpUrl === undefined)
+    return { is: 'failed', error: 'SMTP_URL is not set, so no mail can be sent' }
   const mail = { to: receiver.email, subject: subjectOf(body), text: messageInWords(body) }
   return (await sendMail(channels, mail)) === 'failed'
     ? { is: 'failed', error: 'the mail server has not taken the mail; the log says why' }

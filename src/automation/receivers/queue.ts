@@ -4,7 +4,10 @@ import type { AlertBody, AlertKind } from '../../contract/alerts.ts'
 import { newId } from '../../contract/ids.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 
-/** The receivers that are told about a kind; `only` names them instead, whatever they are told about. */
+/**
+ * The receivers that are told about a kind; `only` names them instead, whatever they are told about. If all those named were deleted, it is told to the
+ * others.
+ */
 export async function receiversOf(
   trx: Kysely<Tables>,
   org_id: number,
@@ -12,9 +15,9 @@ export async function receiversOf(
 ): Promise<string[]> {
   if (only?.length === 0) return []
   const rows = await trx.selectFrom('receivers').select(['id', 'about']).where('org_id', '=', org_id).execute()
-  return rows
-    .filter(({ id, about }) => (only === undefined ? about === null || about.includes(kind) : only.includes(id)))
-    .map(({ id }) => id)
+  const named = rows.filter(({ id }) => only?.includes(id))
+  const told = named.length > 0 ? named : rows.filter(({ about }) => about === null || about.includes(kind))
+  return told.map(({ id }) => id)
 }
 
 /** A message of an episode. `number` is its place in the episode; each receiver gets each number once. */

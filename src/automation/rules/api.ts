@@ -296,5 +296,5 @@ export const trySavedRule = endpoint({
   description: tried,
   body: z.strictObject({ days }),
   reply: TriedRule,
-  refuses: ['object_not_found', 'question_too_wide'],
+  refuses: ['object_not_found', 'spend_by_day_only', 'question_too_wide'],
 })

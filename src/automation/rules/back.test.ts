@@ -74,6 +74,28 @@ test('after its days a part of a value’s visitors is let in, and after as many
   assert.deepEqual(await hosts(), ['o.example'])
 })
 
+test('a dry run counts the visitors who are not let in on probation as left out', async () => {
+  const place = await seedRuled(house)
+  await place.visit([
+    { sub1: 'bad', hours_ago: 120, clicks: 16 },
+    { sub1: 'bad', hours_ago: 110, clicks: 10, converted: 2, payout: '3' },
+    { sub1: 'bad', hours_ago: 85, clicks: 8, converted: 1, payout: '2' },
+    { sub1: 'bad', hours_ago: 60, clicks: 9 },
+  ])
+  const rule = await place.rule({
+    when: [{ figure: 'cost', is: 'above', value: '15' }],
+    window: { hours: 12 },
+    back: { after_days: 1, share: 0.25 },
+  })
+  const { acts: tried, saved, lost } = await place.tried(rule.id)
+  assert.deepEqual(
+    tried.map(({ act }) => act),
+    ['left_out', 'let_in', 'let_in'],
+  )
+  // All of ten clicks, and three quarters of eight.
+  assert.deepEqual([saved, lost], ['16.00', '7.50'])
+})
+
 test('a value that is still bad on probation is left out again', async () => {
   const place = await seedRuled(house)
   await place.visit([BAD])
@@ -185,4 +207,12 @@ test('receivers are told once when it begins and once when it is over, and once 
   assert.deepEqual(await phases(), ['begins', 'over', 'asks'])
   await place.did('POST', `/api/rules/${rule.id}/confirm`, { check_id: asked.id })
   assert.deepEqual(await phases(), ['begins', 'over', 'asks', 'over'])
+  // A rule whose receivers were all deleted tells the others.
+  await place.did('DELETE', `/api/receivers/${toWireId(receiver_id)}`)
+  await place.did('POST', '/api/receivers', { type: 'webhook', name: 'Other', url: 'https://other.example/' })
+  await place.did('PATCH', `/api/rules/${rule.id}`, { then: [tell], at_least: { clicks: 17 } })
+  await place.check(rule.id)
+  await place.did('PATCH', `/api/rules/${rule.id}`, { at_least: { clicks: 1 } })
+  await place.check(rule.id)
+  assert.ok((await phases()).includes('begins'))
 })

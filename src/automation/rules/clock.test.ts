@@ -25,6 +25,33 @@ test('a rule is due at each full interval of the clock in the zone', () => {
   ])
 })
 
+test('each due time comes after the one before, and none is left out, also where clocks change', () => {
+  const changes = [
+    { zone: 'Australia/Lord_Howe', around: ['2026-04-04T15:00:00Z', '2026-10-03T15:30:00Z'] },
+    { zone: 'America/New_York', around: ['2026-03-08T07:00:00Z', '2026-11-01T06:00:00Z'] },
+  ]
+  for (const { zone, around } of changes)
+    for (const change of around.map(at))
+      for (const every of [5, 15, 60, 'day'] as const) {
+        const rhythm = every === 'day' ? ({ every, at: '23:00' } as const) : { every }
+        const first = change - 60 * HOUR_MS
+        let due = nextDue(rhythm, zone, first)
+        for (let next = due; due < change + 60 * HOUR_MS; due = next) {
+          next = nextDue(rhythm, zone, due)
+          assert.ok(next > due, `${zone} ${every}`)
+          const most_ms = every === 'day' ? 25 * HOUR_MS : (every + 30) * MINUTE_MS
+          assert.ok(next - due <= most_ms, `${zone} ${every}: ${(next - due) / HOUR_MS} hours`)
+          assert.deepEqual(
+            [lastDue(rhythm, zone, next), lastDue(rhythm, zone, next - 1)],
+            [next, due],
+            `${zone} ${every}`,
+          )
+        }
+      }
+  const daily = { every: 'day', at: '23:00' } as const
+  assert.equal(nextDue(daily, 'America/New_York', at('2026-03-08T04:00:00.500Z')), at('2026-03-09T03:00:00Z'))
+})
+
 test('the window ends at the due time less the newest hours', () => {
   const due = at('2026-11-26T10:00:00Z')
   const { from, to } = windowAt({ hours: 24, leave_out_newest_hours: 3 }, due)

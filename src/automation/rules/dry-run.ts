@@ -37,6 +37,8 @@ type Trial = {
 
 /** An object that is left out or paused, the hours of its clicks, and since which hour. */
 type Out = { readonly object: Tracked; readonly hours: Hours; readonly since: number }
+/** Of 10,000 visitors of an object so many are kept out. */
+const ALL_OUT = 10_000n
 
 /** What the rule has done so far. */
 type Run = Trial & {
@@ -45,7 +47,7 @@ type Run = Trial & {
   /** When each object was acted on last. */
   readonly acted: Map<string, number>
   readonly out: Map<string, Out>
-  readonly onProbation: Map<string, Tracked>
+  readonly onProbation: Map<string, Out>
   /** The loss of each object when it was told last. */
   readonly told: Map<string, number>
   saved: bigint
@@ -73,6 +75,7 @@ export function tryTimes(trial: Trial): Pick<TriedRule, 'acts' | 'saved' | 'lost
     checkAt(run, { time, hour })
   }
   for (const entry of run.out.values()) settle(run, entry, Number.POSITIVE_INFINITY)
+  for (const key of run.onProbation.keys()) endProbation(run, key, Number.POSITIVE_INFINITY)
   return { acts: run.acts, saved: money(run.saved, COST_PLACES), lost: money(run.lost, MICROS) }
 }
 
@@ -158,7 +161,7 @@ function act(run: Run, type: RuleAct['type'], object: Tracked, moment: Moment): 
   // A campaign is capped once in a check, whichever of its values fulfils the conditions.
   if (type === 'cap' && isOfThisCheck && object.field !== null) return
   run.acted.set(key, time)
-  run.onProbation.delete(key)
+  endProbation(run, key, hour)
   if (type === 'leave_out') run.out.set(key, { object, hours: object.hours, since: hour })
   if (type === 'pause') {
     const campaign = { ...object, field: null, value: null, key }
@@ -177,9 +180,9 @@ function letIn(run: Run, moment: Moment): void {
   if (back === null) return
   const wait_ms = 'after_days' in back ? back.after_days * DAY_MS : ONCE_MS
   const isTime = (key: string) => (run.acted.get(key) ?? 0) <= moment.time - wait_ms
-  for (const [key, object] of run.onProbation) {
+  for (const [key, { object }] of run.onProbation) {
     if (!isTime(key)) continue
-    run.onProbation.delete(key)
+    endProbation(run, key, moment.hour)
     run.acted.set(key, moment.time)
     record(run, moment, object, 'let_in')
   }
@@ -189,18 +192,28 @@ function letIn(run: Run, moment: Moment): void {
     if ('when' in back && (object.sums.clicks <= 0n || !meetsAll(object, back.when))) continue
     settle(run, entry, moment.hour)
     run.out.delete(key)
-    if ('after_days' in back && back.share < 1 && object.field !== null) run.onProbation.set(key, object)
+    if ('after_days' in back && back.share < 1 && object.field !== null)
+      run.onProbation.set(key, { ...entry, since: moment.hour })
     run.acted.set(key, moment.time)
     record(run, moment, object, 'let_in')
   }
 }
 
-/** Adds up the clicks that an object had while it was out. */
-function settle(run: Run, { hours, since }: Out, until: number): void {
+/** Ends the probation of an object, if it is on one. The visitors who were not let in count as left out, in proportion. */
+function endProbation(run: Run, key: string, until: number): void {
+  const { back } = run.rule
+  const entry = run.onProbation.get(key)
+  if (entry === undefined || back === null || 'when' in back) return
+  run.onProbation.delete(key)
+  settle(run, entry, until, ALL_OUT - BigInt(Math.round(back.share * Number(ALL_OUT))))
+}
+
+/** Adds up the clicks that an object had while it, or a part of its visitors, was out. */
+function settle(run: Run, { hours, since }: Out, until: number, part = ALL_OUT): void {
   for (const [hour, totals] of hours) {
     if (hour < since || hour >= until) continue
-    run.saved += totals.cost
-    run.lost += totals.revenue
+    run.saved += (totals.cost * part) / ALL_OUT
+    run.lost += (totals.revenue * part) / ALL_OUT
   }
 }
 

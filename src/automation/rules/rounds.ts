@@ -36,22 +36,24 @@ const NEXT = (among: Among) => `select min(r.next_check_at) as at ${living(among
 
 export function openRuleRounds(ground: Ground, tools: Tools): Rounds {
   const pool = ground.database.worker
+  const lanes = new Map<string, Promise<void>>()
   let began_ms = Date.now()
   let next_ms = Number.POSITIVE_INFINITY
   const round = async (signal: AbortSignal) => {
     const { rows } = await askEverywhere<DueRule>(pool, DUE, [new Date().toISOString()])
-    const left = rows.toSorted(() => Math.random() - 0.5)
-    const work = async () => {
-      for (let due = left.pop(); due !== undefined && !signal.aborted; due = left.pop())
-        await checkDue(ground, tools, due, began_ms)
-    }
-    await Promise.all(Array.from({ length: MOST_AT_ONCE }, work))
+    const waiting = rows.filter(({ id }) => !lanes.has(id)).toSorted(() => Math.random() - 0.5)
+    for (const due of waiting.slice(0, MOST_AT_ONCE - lanes.size)) if (!signal.aborted) lanes.set(due.id, check(due))
     const next = await askEverywhere<{ at: string | null }>(pool, NEXT)
     const times = next.rows.flatMap(({ at }) => (at === null ? [] : [msOfDatabase(at)]))
-    // A rule that could not be checked is tried again after a second.
+    // A rule that could not be checked is tried again after a second, and one that is being checked is looked at as often.
     next_ms = Math.max(Math.min(...times), Date.now() + PAUSE_MS)
   }
   const onError = (error: unknown) => ground.log.error({ err: error }, 'rules could not be checked; retrying')
+  /** A check that takes long does not keep rules that become due meanwhile from being checked. */
+  const check = (due: DueRule) =>
+    checkDue(ground, tools, due, began_ms)
+      .catch(onError)
+      .finally(() => lanes.delete(due.id))
   const rounds = openRounds('rules/rounds', PAUSE_MS, round, onError, openQuiet(pool))
   const clock = setInterval(() => {
     const now_ms = Date.now()
@@ -63,6 +65,7 @@ export function openRuleRounds(ground: Ground, tools: Tools): Rounds {
     async close() {
       clearInterval(clock)
       await rounds.close()
+      await Promise.all(lanes.values())
     },
   }
 }

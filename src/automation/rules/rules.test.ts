@@ -171,6 +171,8 @@ test('a condition on spend that is known by day alone is refused, unless it is c
   await place.visit([{ sub1: 'bad', hours_ago: 5, clicks: 16 }])
   const waited = await place.check(early.id)
   assert.deepEqual([waited.state, waited.reason], ['waited', 'spend_by_day_only'])
+  const again = await place.ask('POST', `/api/rules/${early.id}/try`, { days: 7 })
+  assert.deepEqual([again.statusCode, again.data()['code']], [422, 'spend_by_day_only'])
 })
 
 test('members read rules, and keys and strangers reach none', async () => {

@@ -15,6 +15,7 @@ type Telling = Pick<Acting, 'trx' | 'place' | 'now_ms'> & {
 const keyFor = ({ rule }: Telling, object: Parameters<typeof keyOfObject>[0]) =>
   `rule ${rule.id} ${keyOfObject(object)}`
 const asksKey = (check_id: string) => `rule asks ${check_id}`
+const isObjectField = (field: string) => field === 'landing' || field === 'offer'
 const RULE_KEY = /^rule \S+ \[/
 
 /** The receivers that the rule tells; undefined: all that are told about rules, `null`: the rule tells nobody. */
@@ -80,13 +81,16 @@ export async function tellOver(telling: Telling, met: readonly JudgedObject[]): 
   const still = new Set(met.map(object => keyFor(telling, object)))
   for (const { key, object_id, object_name } of open) {
     if (!RULE_KEY.test(key) || still.has(key)) continue
+    const [, field = '', value = ''] = JSON.parse(key.slice(key.indexOf('['))) as string[]
+    // Landings and offers have no name here.
+    const what = field === '' || isObjectField(field) ? '' : `${field} ${value} of `
     await tell(trx, place.org_id, {
       ...common(telling),
       phase: 'over',
       episode_key: key,
       object: { kind: 'campaign', id: object_id, name: object_name },
-      text: `${rule.name}: this is over for “${object_name ?? ''}”.`,
-      figures: {},
+      text: `${rule.name}: this is over for ${what}“${object_name ?? ''}”.`,
+      figures: field === '' ? {} : { field, value },
     })
   }
 }

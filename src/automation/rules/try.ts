@@ -29,12 +29,14 @@ export const tryDeeds = {
     return await tryDefinition(context, definition, body.days)
   },
 
-  /** Refuses `object_not_found` and `question_too_wide`. */
+  /** Refuses `object_not_found`, `spend_by_day_only` and `question_too_wide`. */
   async trySavedRule(
     context: Context<typeof api.trySavedRule>,
     { params, body }: Call<typeof api.trySavedRule>,
   ): Promise<api.TriedRule> {
-    const { id, definition } = await requireRule(context.db, context.actor.org_id, idOf(params.id))
+    const { org_id } = context.actor
+    const { id, definition } = await requireRule(context.db, org_id, idOf(params.id))
+    await requireSpendByHour(context.db, org_id, definition)
     return await tryDefinition(context, definition, body.days, id)
   },
 }
