@@ -63,6 +63,7 @@ test('a kind of alert is switched off for the workspace', async ({ page }) => {
   await page.goto('/automation/receivers')
   const told = page.getByRole('group', { name: 'What is told' })
   await told.getByLabel('Clicks fall').uncheck()
+  // Changed while the other change is being saved.
   await page.getByLabel('Least conversions expected').fill('50')
   await page.getByLabel('Least conversions expected').blur()
   await expect(async () => {

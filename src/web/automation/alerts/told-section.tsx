@@ -9,6 +9,9 @@ import { Section } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 
+/** Each call replaces all settings, so that they are sent one after another, in the order in which they were changed. */
+const SAVING = { mutationKey: ['alert-settings'], scope: { id: 'alert-settings' } }
+
 export function ToldSection() {
   const settings = useQuery(ask(readAlertSettings))
   const { role } = useActive()
@@ -16,9 +19,15 @@ export function ToldSection() {
   const queries = useQueryClient()
   const { queryKey } = ask(readAlertSettings)
   const save = useMutation({
+    ...SAVING,
     mutationFn: (body: AlertSettings) => call(replaceAlertSettings, { body }),
-    onMutate: body => queries.setQueryData(queryKey, body),
-    onSettled: () => refresh(readAlertSettings),
+    onMutate: async body => {
+      // What is on its way may lack this change.
+      const cancelled = queries.cancelQueries({ queryKey })
+      queries.setQueryData(queryKey, body)
+      await cancelled
+    },
+    onSettled: () => (queries.isMutating(SAVING) === 1 ? refresh(readAlertSettings) : undefined),
   })
   if (settings.data === undefined) return null
   const { off, fall } = settings.data
