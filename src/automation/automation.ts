@@ -12,11 +12,11 @@ import { openAutomationRetention } from './retention.ts'
 import * as rulesApi from './rules/api.ts'
 import { checkDeeds } from './rules/confirm.ts'
 import { listRuleChecks } from './rules/log.ts'
-import type { Tools } from './rules/own-calls.ts'
+import type { Tools } from './own-acts/calls.ts'
 import * as rules from './rules/rules.ts'
 import { tryDeeds } from './rules/try.ts'
 
-export type { Tools as OwnTools } from './rules/own-calls.ts'
+export type { Tools as OwnTools } from './own-acts/calls.ts'
 export { openRuleRounds } from './rules/rounds.ts'
 export { openWeightRounds } from './weights/rounds.ts'
 

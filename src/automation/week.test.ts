@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startHouse, type TestHouse, toWireId } from '../../tests/support/house.ts'
-import { RULE_HOUR, seedRuled } from '../../tests/support/ruled.ts'
+import { RULE_HOUR, seededNumbers, seedRuled } from '../../tests/support/ruled.ts'
 import { aClick } from '../../tests/support/visits.ts'
 import type { AlertBody } from '../contract/alerts.ts'
 import { DAY_MS } from '../contract/days.ts'
@@ -34,15 +34,6 @@ const OFFER_ENDS = 5 * 24 + 12
 const CLICKS_PER_HOUR = 100
 const PAYOUT = 4
 const ZONES = ['zone-1', 'zone-2', 'zone-3', 'zone-4', 'loses-1', 'loses-2'] as const
-
-/** The same numbers in every run. */
-function numbers(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return state / 2_147_483_648
-  }
-}
 
 type Objects = Readonly<Record<'campaign' | 'good' | 'plain' | 'lasting' | 'ending', string>>
 type Conversion = { readonly click: string; readonly at: number }
@@ -116,7 +107,7 @@ test('a week with losing zones, a better landing and an offer that ends at noon'
   // The split tests count from then on.
   for (const table of ['funnels', 'history'])
     await worker.query(`update ${table} set created_at = $2 where org_id = $1`, [org_id, new Date(begin)])
-  const next = numbers(11)
+  const next = seededNumbers(11)
   const coming: Conversion[] = []
   const recordUntil = async (to: number) => {
     const due = coming.filter(({ at }) => at < to)

@@ -42,6 +42,15 @@ export const ZONE_RULE = {
   every: 60,
 }
 
+/** Numbers between 0 and 1, the same in every run. */
+export function seededNumbers(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return state / 2_147_483_648
+  }
+}
+
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 
 function callsAs(house: TestHouse, owner: SignedIn) {

@@ -9,8 +9,6 @@ type MinuteCounts = { readonly minute: number; readonly seen: number; readonly e
 
 /** Changes so long before the fall may have caused it. */
 const BEFORE_MS = 2 * HOUR_MS
-const LEAST_SHARE = 0.1
-const MOST_CHANGES = 3
 
 // $2 the campaign, $3 offers and landings of its clicks, $4 and $5 the bounds of the ids. An act on many values of a campaign is one change.
 const CHANGES = `
@@ -63,15 +61,10 @@ export async function changesBefore(
   const missingFrom = (minute: number) =>
     minutes.reduce((sum, at) => (at.minute >= minute ? sum + at.expected - at.seen : sum), 0)
   const all = missingFrom(0)
-  return rows
-    .map(row => ({ row, share: Math.min(1, missingFrom(Math.floor((row.at_ms - from_ms) / MINUTE_MS)) / all) }))
-    .filter(({ share }) => share >= LEAST_SHARE)
-    .toSorted((one, other) => other.share - one.share)
-    .slice(0, MOST_CHANGES)
-    .map(({ row, share }) => ({
-      dimension: 'change',
-      value: toWireId(row.id),
-      label: inWords(row),
-      share: Math.round(share * 1000) / 1000,
-    }))
+  return rows.map(row => ({
+    dimension: 'change',
+    value: toWireId(row.id),
+    label: inWords(row),
+    share: Math.min(1, missingFrom(Math.floor((row.at_ms - from_ms) / MINUTE_MS)) / all),
+  }))
 }

@@ -28,6 +28,7 @@ const NAMES: Readonly<Record<string, string>> = { offer: 'Offer', landing: 'Land
 const MOST_SHARE = 0.9
 const LEAST_SHARE = 0.1
 const MOST_CAUSES = 5
+const MOST_CHANGES = 3
 /** Each click is compared by seventeen fields, so more of them would take seconds. */
 const MOST_CLICKS = 100_000
 
@@ -83,6 +84,8 @@ export async function explainFall(
   const common = ofNearlyAll(clicks)
   const minutes = minutesOf(counted, from_ms)
   const missing = minutes.reduce((sum, { expected, seen }) => sum + expected - seen, 0)
+  // Where only the last hours are read, the fall may have ended in them.
+  if (missing <= 0) return []
   const causes = counted
     .map(row => ({ ...row, share: Math.min(1, (row.expected - row.seen) / missing) }))
     .filter(
@@ -96,8 +99,12 @@ export async function explainFall(
     .toSorted((one, other) => other.share - one.share)
     .slice(0, MOST_CAUSES)
   const objects = counted.flatMap(({ dimension, value }) => (isObject(dimension) && value !== null ? [value] : []))
-  const changes = await changesBefore(pool, org_id, { campaign_id, objects, from_ms, to_ms, minutes })
-  return [...(await withLabels(pool, org_id, causes)), ...changes].toSorted((one, other) => other.share - one.share)
+  const changes = (await changesBefore(pool, org_id, { campaign_id, objects, from_ms, to_ms, minutes }))
+    .filter(({ share }) => share >= LEAST_SHARE)
+    .toSorted((one, other) => other.share - one.share)
+  return [...(await withLabels(pool, org_id, causes)), ...changes.slice(0, MOST_CHANGES)]
+    .toSorted((one, other) => other.share - one.share)
+    .map(cause => ({ ...cause, share: Math.round(cause.share * 1000) / 1000 }))
 }
 
 const isObject = (dimension: string) => dimension === 'offer' || dimension === 'landing'
@@ -165,7 +172,7 @@ async function withLabels(
       dimension,
       value: isObject(dimension) && value !== null ? toWireId(value) : value,
       label: `${NAMES[dimension] ?? dimension} ${name}`,
-      share: Math.round(share * 1000) / 1000,
+      share,
     }
   })
 }

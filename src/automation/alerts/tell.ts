@@ -158,7 +158,7 @@ async function end(trx: Kysely<Tables>, org_id: number, alert: Alert, open: Epis
 }
 
 /** Ends the open episodes of a rule that is deleted, without a message. */
-export async function dropEpisodesOf(trx: Kysely<Tables>, org_id: number, rule_id: string): Promise<void> {
+export async function endEpisodesOf(trx: Kysely<Tables>, org_id: number, rule_id: string): Promise<void> {
   await trx
     .updateTable('alert_episodes')
     .set({ over_at: new Date().toISOString() })

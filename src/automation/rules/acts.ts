@@ -15,7 +15,7 @@ import { leftOutObject } from '../../traffic/left-out/history.ts'
 import { setLetInShare } from '../../traffic/left-out/probation.ts'
 import type { RuleAct, RuleCheck } from './api.ts'
 import { type JudgedObject, keyOfObject } from './figures.ts'
-import { callAsSluice, type Tools, type Workspace } from './own-calls.ts'
+import { callAsSluice, type Tools, type Workspace } from '../own-acts/calls.ts'
 import type { RuleRow } from './stored.ts'
 import { sharedFunnel } from './weights.ts'
 

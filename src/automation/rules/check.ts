@@ -2,11 +2,11 @@
 import type { Kysely } from 'kysely'
 import { newId } from '../../contract/ids.ts'
 import { msOfDatabase } from '../../contract/moments.ts'
-import { Refusal, refusalBody } from '../../contract/refusals.ts'
 import type { Window } from '../../contract/window.ts'
 import { inOneTransaction } from '../../ground/db/one-transaction.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type HistoryObject, lockHistory } from '../../ground/history/record.ts'
+import { codeOf } from '../own-acts/calls.ts'
 import { type Acting, doActs, historyOfValue, letInAgain, withHistory } from './acts.ts'
 import type { RuleAct, RuleCheck } from './api.ts'
 import { lastDue, nextDue, windowAt } from './clock.ts'
@@ -156,10 +156,6 @@ function dueAfter({ rule, place }: Checking, { due_ms, now_ms }: CheckTime) {
     zone: place.zone,
   }
 }
-
-/** The code of a refusal that a check failed with; undefined for other errors. */
-export const codeOf = (error: unknown): string | undefined =>
-  error instanceof Refusal ? (refusalBody(error, 'reads').code ?? error.refusal) : undefined
 
 /** Notes that a due check failed. */
 export async function storeFailure(checking: Checking, time: CheckTime, error: unknown): Promise<void> {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type TestHouse, toWireId, useHouse } from '../../../tests/support/house.ts'
-import { RULE_HOUR, seedRuled } from '../../../tests/support/ruled.ts'
+import { RULE_HOUR, seededNumbers, seedRuled } from '../../../tests/support/ruled.ts'
 import { seedUnsealed } from '../../../tests/support/explored.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { mintClickId } from '../../intake/clicks/click-id.ts'
@@ -18,21 +18,12 @@ type Place = Awaited<ReturnType<typeof seedRuled>>
 const HOURS = 33
 const ZONES = 6
 
-/** The same numbers in every run. */
-function numbers(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return state / 2_147_483_648
-  }
-}
-
 type Click = { id: string; at: number; sub1: string; cost: string }
 type Event = { click: string; at: number; payout: string; rejected_at: number | undefined }
 
 /** Clicks of zones in the hours before `end`, and conversions that are recorded hours later, some of which are rejected later still. */
 function traffic(key: Buffer, org_id: number, end: number): { clicks: Click[]; events: Event[] } {
-  const next = numbers(7)
+  const next = seededNumbers(7)
   const clicks: Click[] = []
   const events: Event[] = []
   for (let hour = HOURS; hour > 0; hour -= 1)

@@ -37,7 +37,7 @@ type Trial = {
 
 /** An object that is left out or paused, the hours of its clicks, and since which hour. */
 type Out = { readonly object: Tracked; readonly hours: Hours; readonly since: number }
-/** Of 10,000 visitors of an object so many are kept out. */
+/** The part of an object's visitors that are kept out, in ten-thousandths: all of them. */
 const ALL_OUT = 10_000n
 
 /** What the rule has done so far. */

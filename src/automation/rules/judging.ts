@@ -4,7 +4,7 @@ import { dayBeginsIn, localDay } from '../../contract/time-zones.ts'
 import type { Window } from '../../contract/window.ts'
 import type { Ground } from '../../ground/room.ts'
 import { ONCE_MS } from './acts.ts'
-import type { Tools, Workspace } from './own-calls.ts'
+import type { Tools, Workspace } from '../own-acts/calls.ts'
 import {
   type Asked,
   type RuleAsking,

@@ -7,9 +7,9 @@ import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { openQuiet } from '../../ground/db/quiet.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
-import { checkRule, codeOf, storeFailure } from './check.ts'
+import { checkRule, storeFailure } from './check.ts'
 import { dueNow, LATE_MS, nextDue } from './clock.ts'
-import type { Tools } from './own-calls.ts'
+import { codeOf, type Tools } from '../own-acts/calls.ts'
 import { requireRule, type RuleRow } from './stored.ts'
 
 const PAUSE_MS = 1000

@@ -11,7 +11,7 @@ import { newestFirst } from '../../ground/db/lists.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import * as api from './api.ts'
 import { nextDue, USUAL_AT } from './clock.ts'
-import { dropEpisodesOf } from '../alerts/tell.ts'
+import { endEpisodesOf } from '../alerts/tell.ts'
 import { ONCE_MS } from './acts.ts'
 import { requireReferences, requireSpendByHour } from './reach.ts'
 import { askedCheck, type Definition, requireRule, type RuleRow, rulesOf, workspaceZone } from './stored.ts'
@@ -146,7 +146,7 @@ export async function deleteRule(
   const id = idOf(params.id)
   const deleted = db.deleteFrom('rules').where('org_id', '=', org_id).where('id', '=', id)
   if ((await deleted.executeTakeFirst()).numDeletedRows === 0n) refuse('object_not_found')
-  await dropEpisodesOf(db, org_id, id)
+  await endEpisodesOf(db, org_id, id)
   // Later acts count for other rules: an object is acted on once in this time.
   const past = new Date(Date.now() - ONCE_MS).toISOString()
   await db

@@ -25,7 +25,6 @@ export const tryDeeds = {
     const { db, actor } = context
     const definition = definitionOf(body.rule)
     await requireReferences(db, actor.org_id, definition)
-    await requireSpendByHour(db, actor.org_id, definition)
     return await tryDefinition(context, definition, body.days)
   },
 
@@ -36,7 +35,6 @@ export const tryDeeds = {
   ): Promise<api.TriedRule> {
     const { org_id } = context.actor
     const { id, definition } = await requireRule(context.db, org_id, idOf(params.id))
-    await requireSpendByHour(context.db, org_id, definition)
     return await tryDefinition(context, definition, body.days, id)
   },
 }
@@ -49,6 +47,7 @@ async function tryDefinition(
 ): Promise<api.TriedRule> {
   const { db, database, actor } = context
   const { org_id } = actor
+  await requireSpendByHour(db, org_id, rule)
   const zone = await workspaceZone(db, org_id)
   const rhythm: Rhythm = rule.every === 'day' ? rule : { every: 60 }
   const to_ms = lastDue(rhythm, zone, Date.now())

@@ -15,7 +15,8 @@ import { judgedTests, nextDayIn } from '../../reading/split-tests/tests.ts'
 import { type DueTest, isStillDue, storeLook, storeMove } from '../../traffic/automatic-weights/moves.ts'
 import { flowOf } from '../../traffic/click-flows/click-flows.ts'
 import { nameOfTest, testObject } from '../../traffic/test-ends/history.ts'
-import { callAsSluice, type Tools } from '../rules/own-calls.ts'
+import { type FunnelMember, membersOf, weightFor, withWeights } from '../own-acts/funnel-members.ts'
+import { callAsSluice, type Tools } from '../own-acts/calls.ts'
 import { isWorthwhile, sharesOf } from './shares.ts'
 
 /** A test that is not moved is looked at again after this time. */
@@ -35,8 +36,8 @@ export async function lookAtTest(mover: Mover, due: DueTest): Promise<void> {
   const { of, org_id, object_id: id, test, zone } = due
   // Another process may have looked while this one looked at other tests.
   if (!(await isStillDue(mover.ground.db, due))) return
-  const tests = of === null ? [] : await judgedTests(mover.ground, org_id, { of, id })
-  const shares = newShares(tests.find(one => one.id === test))
+  const [judged] = of === null ? [] : await judgedTests(mover.ground, org_id, { of, id, test })
+  const shares = newShares(judged)
   await inOneTransaction(mover.ground.db, async trx => {
     const object: HistoryObject[] = of === null ? [] : [{ kind: of, id }, testObject(id, nameOfTest(of, test))]
     await lockHistory(trx, org_id, object)
@@ -71,25 +72,14 @@ type Moved = { readonly version: number | null } | undefined
 async function moveFunnel(moving: Moving, shares: readonly NewShare[]): Promise<Moved> {
   const { trx, due, act } = moving
   const { org_id, object_id, test } = due
-  const funnel = await trx
-    .selectFrom('funnels')
-    .select(['landings', 'offers'])
-    .where('org_id', '=', org_id)
-    .where('id', '=', object_id)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst()
-  const [list, name] = test === 'landings' ? [funnel?.landings, 'landing_id'] : [funnel?.offers, 'offer_id']
-  const members = ((list ?? []) as Record<string, unknown>[]).map(member => ({
-    id: toWireId(String(member[name])),
-    weight: Number(member['weight']),
-  }))
+  const of = test === 'landings' ? 'landings' : 'offers'
+  const members = await membersOf(trx, org_id, object_id, of)
   const weights = movedWeights(members, shares)
   if (weights === undefined) return undefined
-  const body = { [test]: members.map(({ id }, at) => ({ [name]: id, weight: weights[at] })) }
   await callAsSluice({ ...moving, place: due }, act, {
     endpoint: 'updateFunnel',
     params: { id: toWireId(object_id) },
-    body,
+    body: withWeights(of, members, weights),
   })
   return { version: null }
 }
@@ -115,19 +105,14 @@ async function moveFlow(moving: Moving, shares: readonly NewShare[]): Promise<Mo
   return { version: (await flowOf(trx, org_id, params.id)).published_version }
 }
 
-const inRange = (weight: number): number => Math.min(10_000, Math.max(1, Math.round(weight)))
-
 /**
  * The new weights of all members: percents for the variants, and the same proportion as before for members without visitors. Undefined if the
  * variants are not there with the weights that were judged.
  */
-function movedWeights(
-  members: readonly { readonly id: string; readonly weight: number }[],
-  shares: readonly NewShare[],
-): number[] | undefined {
+function movedWeights(members: readonly FunnelMember[], shares: readonly NewShare[]): number[] | undefined {
   const byId = new Map(shares.map(one => [one.id, one]))
   const variants = members.filter(({ id, weight }) => byId.get(id)?.weight === weight)
   if (variants.length !== shares.length) return undefined
   const all = shares.reduce((sum, { weight }) => sum + weight, 0)
-  return members.map(({ id, weight }) => byId.get(id)?.share ?? inRange((weight / all) * 100))
+  return members.map(({ id, weight }) => byId.get(id)?.share ?? weightFor((weight / all) * 100))
 }

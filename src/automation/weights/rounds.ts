@@ -2,13 +2,12 @@
  * Looks at the split tests with automatic weights that are due, by the clock of the process. Several processes may look at the same test, because only
  * one of them moves it. A test that cannot be moved does not stop the others.
  */
-import { Refusal, refusalBody } from '../../contract/refusals.ts'
 import { askEverywhere } from '../../ground/db/everywhere.ts'
 import { openQuiet } from '../../ground/db/quiet.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import { DUE_TESTS, type DueTest, storeLook } from '../../traffic/automatic-weights/moves.ts'
-import type { Tools } from '../rules/own-calls.ts'
+import { codeOf, type Tools } from '../own-acts/calls.ts'
 import { LOOK_MS, lookAtTest } from './move.ts'
 
 const PAUSE_MS = 1000
@@ -21,7 +20,7 @@ export function openWeightRounds(ground: Ground, tools: Tools): Rounds {
     } catch (error) {
       const { org_id, object_id, test } = due
       log.warn({ err: error, org_id, object_id, test }, 'the weights of a split test could not be moved')
-      const refused = error instanceof Refusal ? (refusalBody(error, 'reads').code ?? error.refusal) : 'internal_error'
+      const refused = codeOf(error) ?? 'internal_error'
       await storeLook(ground.db, due, { next_ms: Date.now() + LOOK_MS, refused })
     }
   }

@@ -1,11 +1,11 @@
 /**
  * Counts the visitors of a split test by variant and by time of constant weights. A visitor belongs to the variant and the time of their first click
- * in the test. Reads `clicks`, `events` and
- * `event_revisions`.
+ * in the test. Reads `clicks`, `events` and `event_revisions`.
  */
 import type pg from 'pg'
 import { DAY_MS } from '../../contract/days.ts'
 import { firstIdAt, timeOfId } from '../../contract/ids.ts'
+import { msOfId } from '../../ground/db/id-time.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
 import type { CountedVariant } from './strata.ts'
 
@@ -30,9 +30,6 @@ type CountsAsked = {
   readonly now_ms: number
 }
 
-/** The moment in an id, in Unix milliseconds. */
-const madeMs = (id: string) => `('x' || substr(replace(${id}::text, '-', ''), 1, 12))::bit(48)::bigint`
-
 const COUNTS = `c.org_id = $1 and c.campaign_id = any($2::uuid[]) and c.id >= $3::uuid and c.id < $4::uuid and c.tracked and c.left_out is null`
 
 // A visitor's first click is the least of numbers that have its moment above and the place of its variant in the lowest six bits. Visitors who came
@@ -41,7 +38,7 @@ const countsOf = (variant: string) => `
   with goals as (
     select id, goal from json_to_recordset($5::json) as g(id uuid, goal text[])
   ), converted as (
-    select c.visitor_id, min(extract(epoch from e.created_at) * 1000 - ${madeMs('c.id')}) as took,
+    select c.visitor_id, min(extract(epoch from e.created_at) * 1000 - ${msOfId('c.id')}) as took,
       sum(coalesce(r.amount, e.payout, 0))::float8 as revenue
     from events e join clicks c on c.org_id = $1 and c.id = e.click_id and ${COUNTS}
     left join goals g on g.id = c.campaign_id
@@ -55,7 +52,7 @@ const countsOf = (variant: string) => `
     select $7::bigint - least(coalesce(percentile_cont(0.9) within group (order by took), 0), ${MOST_MATURING_MS})::bigint as until
     from converted
   ), firsts as (
-    select c.visitor_id, min(${madeMs('c.id')} * 64 + array_position($8::text[], ${variant})) as first
+    select c.visitor_id, min(${msOfId('c.id')} * 64 + array_position($8::text[], ${variant})) as first
     from clicks c where ${COUNTS} and c.visitor_id is not null and ${variant} = any($8::text[])
     group by 1
   ), visitors as (

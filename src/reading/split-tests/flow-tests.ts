@@ -37,11 +37,11 @@ export async function testsOfFlow(db: Kysely<Tables>, org_id: number, id: string
     .execute()
   const graph = versions[0]?.graph
   const splits = graph?.nodes.filter(({ type }) => type === 'split') ?? []
+  const names = await namesOfNodes(db, org_id, graph)
   const tests: ObjectTest[] = []
   for (const { id: node } of splits) {
     const edges = branchesOf(graph, node)
     if (edges.length < 2) continue
-    const names = await namesOfNodes(db, org_id, graph)
     tests.push({
       of: 'split',
       id: node,

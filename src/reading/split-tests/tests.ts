@@ -42,13 +42,14 @@ export async function readClickFlowTests(
   return { data: await judgedTests(context, context.actor.org_id, { of: 'click_flow', id: idOf(params.id) }) }
 }
 
-/** The tests of a funnel or a click flow with their figures. Refuses `object_not_found`. */
+/** The tests of a funnel or a click flow with their figures; with `test` that one alone. Refuses `object_not_found`. */
 export async function judgedTests(
   { database, db }: Pick<Ground, 'database' | 'db'>,
   org_id: number,
-  { of, id }: Pick<TestPlace, 'of' | 'id'>,
+  { of, id, test: only }: Pick<TestPlace, 'of' | 'id'> & Partial<TestPlace>,
 ): Promise<api.SplitTest[]> {
-  const tests = of === 'funnel' ? await testsOfFunnel(db, org_id, id) : await testsOfFlow(db, org_id, id)
+  const all = of === 'funnel' ? await testsOfFunnel(db, org_id, id) : await testsOfFlow(db, org_id, id)
+  const tests = all.filter(one => only === undefined || one.id === only)
   if (tests.length === 0) return []
   const now_ms = Date.now()
   const campaigns = await campaignsTo(db, org_id, of, id)

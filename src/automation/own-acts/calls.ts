@@ -1,6 +1,7 @@
 /** Calls of endpoints by Sluice itself, as a person would make them: with their checks and their rows in the history. Owns no table. */
 import type { Kysely } from 'kysely'
 import { NIL_ID } from '../../contract/ids.ts'
+import { Refusal, refusalBody } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Act } from '../../ground/history/record.ts'
 import type { Furnished, Ground, Member } from '../../ground/room.ts'
@@ -44,3 +45,7 @@ export async function callAsSluice(
   const performing = { ...tools, misfit: { name: 'invalid_request' } } as const
   return await checkedCall(performing, context, named).run(context)
 }
+
+/** The code of a refusal; undefined for other errors. */
+export const codeOf = (error: unknown): string | undefined =>
+  error instanceof Refusal ? (refusalBody(error, 'reads').code ?? error.refusal) : undefined
