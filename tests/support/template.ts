@@ -40,7 +40,7 @@ export async function ensureTemplate(client: pg.Client, connection: pg.ClientCon
   }
 }
 
-/** Each house would create them, which takes a tenth of a second of PostgreSQL's processor time. */
+/** Each house would create them, by eight statements. */
 async function createMonths(connection: pg.ClientConfig): Promise<void> {
   const log = pino({ level: 'silent' })
   const database = connect([connection], { log })
