@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { anyCharacter } from '../../../tests/support/any-character.ts'
 import { cut } from '../../contract/texts.ts'
 import { type Parameters, parameterReader, platformOf } from './parameters.ts'
 
@@ -110,7 +111,7 @@ test('free texts are cut at 500 bytes between two characters', () => {
   assert.equal(sent(`sub1=${encodeURIComponent('ü'.repeat(300))}`).sub1, 'ü'.repeat(250))
   assert.equal(sent(`sub1=a${encodeURIComponent('😀'.repeat(200))}`).sub1, `a${'😀'.repeat(124)}`)
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 60 }), fc.integer({ min: 0, max: 40 }), (text, bytes) => {
+    fc.property(fc.string({ unit: anyCharacter, maxLength: 60 }), fc.integer({ min: 0, max: 40 }), (text, bytes) => {
       const kept = cut(text, bytes)
       assert.ok(text.startsWith(kept))
       assert.ok(Buffer.byteLength(kept) <= bytes)
@@ -155,7 +156,7 @@ test('what cannot be decoded or stored is kept as far as it can be', () => {
 test('no query can throw or yield text that PostgreSQL refuses', () => {
   const reader = parameterReader({ sub2: 'a' })
   const piece = fc.oneof(
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: anyCharacter }),
     fc.constantFrom('%', '%0', '%00', '&', '=', '?', 'sub1=', 'a=', '%D8%00', '\ud800'),
   )
   fc.assert(

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isValid, sign } from '@telegram-apps/init-data-node'
 import fc from 'fast-check'
+import { anyCharacter } from '../../../tests/support/any-character.ts'
 import { readInitData } from './signed-launch.ts'
 
 const TOKEN = '123456:AAE-a-token'
@@ -32,7 +33,7 @@ describe('initData', () => {
   })
 
   test('is judged as the library judges it, whatever fields it has and whatever is changed', () => {
-    const name = fc.string({ unit: 'binary', maxLength: 30 }).map(text => text.toWellFormed())
+    const name = fc.string({ unit: anyCharacter, maxLength: 30 }).map(text => text.toWellFormed())
     const change = fc.option(fc.record({ at: fc.nat(), to: fc.constantFrom('a', '0', '%', '&', '=', '+') }))
     fc.assert(
       fc.property(name, fc.string({ maxLength: 20 }), change, (first_name, start_param, changed) => {
