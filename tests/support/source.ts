@@ -8,31 +8,24 @@ const ROOT = join(import.meta.dirname, '../..')
 const WHOLE = new Set(['web', 'mcp', 'gate', 'contract'])
 const ROOMS_OF_THE_FRONT = new Set(['backup', 'vitals'])
 type Tree = { type: string; start: number; end: number; [key: string]: unknown }
-/**
- * A file of src/: its wing (the folder directly in src, or `front`), its room (the folder in the wing, else the wing), its imports, and
- * every node with the chain of calls it begins.
- */
-export type Source = {
-  path: string
-  wing: string
-  room: string
-  text: string
-  imports: string[]
-  nodes: [node: Tree, chain: Tree][]
-}
+/** A file of src/: its wing (the folder directly in src, or `front`), its room (the folder in the wing, else the wing) and its imports. */
+export type Source = { path: string; wing: string; room: string; text: string; imports: string[] }
 
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && 'type' in value
 
 /**
- * Every node with the chain of calls that it begins (`db.selectFrom('offers')` → `db.selectFrom('offers').where(…).execute()`).
+ * Calls `visit` with every node and the chain of calls that it begins (`db.selectFrom('offers')` → `db.selectFrom('offers').where(…).execute()`).
  * Nodes inside a template belong to the template.
  */
-function* walk(node: Tree, chain: Tree): Generator<[Tree, Tree]> {
-  yield [node, chain]
+function walk(node: Tree, chain: Tree, visit: (node: Tree, chain: Tree) => void): void {
+  visit(node, chain)
   if (node.type === 'TemplateLiteral') return
-  for (const [key, value] of Object.entries(node)) {
+  for (const key in node) {
+    const value = node[key]
+    if (typeof value !== 'object' || value === null) continue
     const inChain = key === 'callee' || key === 'object'
-    for (const child of [value].flat()) if (isTree(child)) yield* walk(child, inChain ? chain : child)
+    for (const child of Array.isArray(value) ? value : [value])
+      if (isTree(child)) walk(child, inChain ? chain : child, visit)
   }
 }
 
@@ -45,19 +38,25 @@ export const imports = new Map<string, string[]>()
 /** All of src/ except tests and generated types. */
 export const sources: Source[] = []
 
+/** The names that a file imports and exports from, and imports at run time. */
+function namesImported(path: string, text: string): string[] {
+  const { staticImports, staticExports, dynamicImports } = parseSync(path, text).module
+  return [
+    ...staticImports.map(({ moduleRequest }) => moduleRequest.value),
+    ...staticExports.flatMap(({ entries }) => entries.flatMap(({ moduleRequest }) => moduleRequest?.value ?? [])),
+    ...dynamicImports.flatMap(
+      ({ moduleRequest: { start, end } }) => /^'(.*)'$/.exec(text.slice(start, end))?.[1] ?? [],
+    ),
+  ]
+}
+
 for (const path of globSync('{src,tests,bench,demo,scripts}/**/*.{ts,tsx}', { cwd: ROOT }).sort()) {
   const text = readFileSync(join(ROOT, path), 'utf8')
-  const { program } = parseSync(path, text)
-  const nodes = [...walk(program as unknown as Tree, program as unknown as Tree)]
-  const named = nodes.flatMap(([node]) =>
-    /^(Import|ExportNamed|ExportAll)/.test(node.type) && isTree(node['source'])
-      ? [String(node['source']['value'])]
-      : [],
-  )
-  const resolved = named.map(name => (name.startsWith('.') ? normalize(join(dirname(path), name)) : name))
+  const names = namesImported(path, text)
+  const resolved = names.map(name => (name.startsWith('.') ? normalize(join(dirname(path), name)) : name))
   imports.set(path, resolved)
   if (path.startsWith('src/') && !isTest(path) && !isGenerated(path))
-    sources.push({ path, wing: wingOf(path), room: roomOf(path), text, imports: resolved, nodes })
+    sources.push({ path, wing: wingOf(path), room: roomOf(path), text, imports: resolved })
 }
 
 /** The wing of a path below src/. Files at the root, and rooms outside of a wing, belong to the front. */
@@ -85,25 +84,27 @@ export const tenantTables = new Set(
   ),
 )
 
+export type Statement = { sql: string; builder: boolean; table: string; verb: string }
+
 /** The text of every piece of SQL, and of every builder call with its whole chain, that names a table. */
-export function* statements({
-  text,
-  nodes,
-}: Source): Generator<{ sql: string; builder: boolean; table: string; verb: string }> {
-  for (const [node, chain] of nodes) {
-    const slice = text.slice(node.start, node.end)
+export function statements({ path, text }: Source): Statement[] {
+  const found: Statement[] = []
+  const program = parseSync(path, text).program as unknown as Tree
+  walk(program, program, (node, chain) => {
     if (node.type === 'TemplateLiteral' || (node.type === 'Literal' && typeof node['value'] === 'string')) {
+      const slice = text.slice(node.start, node.end)
       for (const [, verb = '', table = ''] of slice.matchAll(/\b(from|join|into|update|table) "?(\w+)/gi)) {
         const isDelete = new RegExp(`\\bdelete from ${table}\\b`, 'i').test(slice)
         if (tables.has(table))
-          yield { sql: slice, builder: false, table, verb: isDelete ? 'delete' : verb.toLowerCase() }
+          found.push({ sql: slice, builder: false, table, verb: isDelete ? 'delete' : verb.toLowerCase() })
       }
     }
+    if (node.type !== 'CallExpression') return
     const [verb, table] = builderCall(node)
-    if (verb !== undefined && tables.has(table)) {
-      yield { sql: text.slice(chain.start, chain.end), builder: true, table, verb }
-    }
-  }
+    if (verb !== undefined && tables.has(table))
+      found.push({ sql: text.slice(chain.start, chain.end), builder: true, table, verb })
+  })
+  return found
 }
 
 const verbs: Record<string, string> = {
