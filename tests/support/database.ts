@@ -15,6 +15,9 @@ import './sent-sql.ts'
 import { addressesOf, createSharded, dropSharded, isSharded, settingsOf } from './sharded.ts'
 import { ensureTemplate } from './template.ts'
 
+/** Long enough for a busy machine. Sluice gives up the statements of requests after five seconds; tests of that cancel them themselves. */
+const REQUEST_MS = 50_000
+
 /** The variable with the folder of the server that `tests/run.ts` started. */
 export const CLUSTER = 'SLUICE_TEST_CLUSTER'
 
@@ -98,7 +101,10 @@ export async function freshDatabase(): Promise<FreshDatabase> {
   }
   const connection = { ...connectionTo(folder), database: name }
   // On a busy machine a connection may take longer than Sluice would wait.
-  const database = connect([{ ...connection, connectionTimeoutMillis: 20_000 }], { log: pino({ level: 'silent' }) })
+  const database = connect([{ ...connection, connectionTimeoutMillis: 20_000 }], {
+    log: pino({ level: 'silent' }),
+    request_ms: REQUEST_MS,
+  })
   const drop = async () => {
     await database.close()
     const admin = await reach(folder, () => startKeeper(folder))
@@ -113,7 +119,7 @@ export async function freshDatabase(): Promise<FreshDatabase> {
 async function freshSharded(name: string): Promise<FreshDatabase> {
   await createSharded(name)
   const addresses = addressesOf(name)
-  const database = connect(addresses, { log: pino({ level: 'silent' }) })
+  const database = connect(addresses, { log: pino({ level: 'silent' }), request_ms: REQUEST_MS })
   const drop = async () => {
     await database.close()
     await dropSharded(name)

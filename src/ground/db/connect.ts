@@ -92,6 +92,9 @@ const limits = {
   schema: { max: 1, types, statement_timeout: 30_000, query_timeout: 35_000 },
 } satisfies Record<string, Limits>
 
+/** The pools whose statements belong to one request each. Those of clicks and conversions have batches, those of the worker have none. */
+const OF_REQUESTS: readonly string[] = ['kysely', 'reads', 'auth']
+
 const limitsOf = (kind: keyof typeof limits, patience_ms: number | undefined): Limits => ({
   idle_in_transaction_session_timeout: 10_000,
   ...limits[kind],
@@ -136,10 +139,9 @@ type ConnectOptions = {
   readonly slow_ms?: number
   /** The time that a statement of any pool may take, instead of the limits above, for a program that nobody waits for. */
   readonly patience_ms?: number
+  /** The same for the pools of requests alone. */
+  readonly request_ms?: number
 }
-
-/** The pools whose statements belong to one request each. Those of clicks and conversions have batches, those of the worker have none. */
-const OF_REQUESTS: readonly string[] = ['kysely', 'reads', 'auth']
 
 /** Long enough to cost nothing, short enough that a node that is back soon gets its share of connections again. */
 const LIFE_S = 300
@@ -156,12 +158,12 @@ function nameOf(node: Node): string {
  * one changes the schema. Statements of requests that take `slow_ms` are logged; 0 for none.
  */
 export function connect(nodes: readonly Node[], options: ConnectOptions): Database {
-  const { log, name = 'sluice', slow_ms = 0, patience_ms } = options
+  const { log, name = 'sluice', slow_ms = 0, patience_ms, request_ms = patience_ms } = options
   let closing = false
   const away = openAbsence()
   const addresses = openAddresses(nodes.map(nameOf))
   const open = (kind: keyof typeof limits, among = addresses): pg.Pool => {
-    const { pipeline = false, ...rest } = limitsOf(kind, patience_ms)
+    const { pipeline = false, ...rest } = limitsOf(kind, OF_REQUESTS.includes(kind) ? request_ms : patience_ms)
     const Client = clientOf(
       nodes.map(node => withSession(node, `${name} ${kind}`)),
       among,
