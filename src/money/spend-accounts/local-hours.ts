@@ -3,11 +3,16 @@
  * full hour, or when clocks are turned back, an hour may span two UTC days. It is then divided by quarters of an hour, and marked as estimated.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS, dayOf } from '../../contract/days.ts'
+import { keepRecent } from '../../ground/recent.ts'
 
 /** Today's offsets from UTC are multiples of this. */
 const QUARTER_MS = 15 * MINUTE_MS
 /** The largest offset from UTC, with some reserve. */
 const FARTHEST_MS = 15 * HOUR_MS
+
+type Quarter = { readonly ms: number; readonly hour: number }
+/** The quarters of recent local days, by zone and day. Each day takes Intl some milliseconds, and every sync of every account asks for the same days. */
+const recentDays = keepRecent<readonly Quarter[]>(200)
 
 /** A UTC day, and the number of the hour's quarters in it. */
 type HourPart = { readonly day: string; readonly quarters: number }
@@ -35,13 +40,16 @@ export function accountZone(timeZone: string): AccountZone | undefined {
     const day = `${parts.get('year')}-${parts.get('month')}-${parts.get('day')}`
     return { day, hour: Number(parts.get('hour')) }
   }
-  const quartersOf = (day: string) => {
+  const quartersOf = (day: string): readonly Quarter[] => {
+    const recent = recentDays.get(`${timeZone} ${day}`)
+    if (recent !== undefined) return recent
     const midnight = Date.parse(`${day}T00:00:00Z`)
-    const found: { ms: number; hour: number }[] = []
+    const found: Quarter[] = []
     for (let ms = midnight - FARTHEST_MS; ms < midnight + DAY_MS + FARTHEST_MS; ms += QUARTER_MS) {
       const local = at(ms)
       if (local.day === day) found.push({ ms, hour: local.hour })
     }
+    recentDays.set(`${timeZone} ${day}`, found)
     return found
   }
   return {
