@@ -72,6 +72,8 @@ test('sluice.target stops every unit and starts all but commands, and no unit cr
   }
   assert.match(read('deploy/sluice.target'), /^WantedBy=multi-user\.target$/m)
   for (const service of servers) assert.match(read(service), /^Environment=NEW_INSTALLATION=refuse$/m)
+  // Without this order `systemctl stop sluice.target` returns before its services have ended.
+  for (const service of services) assert.match(read(service), /^After=sluice\.target /m, service)
 })
 
 test('a kill or a lack of memory ends one process only, and the embedded PostgreSQL continues', () => {
