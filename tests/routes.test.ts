@@ -23,13 +23,33 @@ function inWords(access: Access): string {
 
 test('the public surface changes only together with routes.golden.txt', () => {
   const lines = house.furnished.map(({ endpoint }) => {
-    const { quota, once, visit, hosts } = endpoint
-    const marks = [quota && `quota:${quota}`, once && 'once', visit && 'visit', hosts && `${hosts}-host`]
+    const { quota, once, visit, hosts, cors } = endpoint
+    const shared = cors && 'any-origin'
+    const marks = [quota && `quota:${quota}`, once && 'once', visit && 'visit', hosts && `${hosts}-host`, shared]
     return [endpoint.route.padEnd(44), inWords(endpoint.access), ...marks].filter(Boolean).join('  ').trimEnd()
   })
   const surface = `${lines.toSorted((a, b) => (a.slice(a.indexOf('/')) < b.slice(b.indexOf('/')) ? -1 : 1)).join('\n')}\n`
   if (process.env['UPDATE_GOLDEN']) writeFileSync(GOLDEN, surface)
   assert.equal(surface, readFileSync(GOLDEN, 'utf8'), 'run with UPDATE_GOLDEN=1 when the change is meant')
+})
+
+/** Without `cors`: the script of pages, reports of Telegram's Mini Apps, and images at the paths of reports, whose preflights are answered. */
+const READ_BY_ANY = ['GET /k/:click.gif', 'GET /sluice.js', 'GET /v/:key.gif', 'POST /m/:bot']
+
+test('only these endpoints tell browsers anything about other origins', async () => {
+  const told: string[] = []
+  const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' }
+  for (const { route } of house.furnished.map(({ endpoint }) => endpoint as Endpoint)) {
+    const [method, path] = route.split(' ') as ['GET' | 'POST', string]
+    const url = path.replaceAll(/:\w+/g, toWireId(newId()))
+    const replies = [await house.call('OPTIONS', url, { headers }), await house.call(method, url, { headers })]
+    const names = replies.flatMap(reply => Object.keys(reply.headers))
+    if (names.some(name => name.startsWith('access-control-'))) told.push(route)
+    assert.ok(!names.includes('access-control-allow-credentials'), route)
+  }
+  const declared = house.furnished.filter(({ endpoint }) => endpoint.cors !== undefined)
+  const expected = [...declared.map(({ endpoint }) => endpoint.route as string), ...READ_BY_ANY]
+  assert.deepEqual(told.toSorted(), expected.toSorted())
 })
 
 /** The writes of a member's session: the person's own things. */

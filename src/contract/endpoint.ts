@@ -54,8 +54,8 @@ export type Endpoint = {
   readonly takesRaw?: boolean
   /** The body is a file of this type, up to `FILE_LIMIT`, which the deed gets as bytes. */
   readonly takesFile?: 'text/csv'
-  /** True, for a visit: pages of every origin may read its answer, without cookies. */
-  readonly cors?: true
+  /** Pages of every origin may call it and read its answers, without cookies. */
+  readonly cors?: Cors
   /**
    * True: the deed returns the wire format (wire ids and times, exactly the declared fields), and the gate sends it unchanged. Only for pages of many
    * rows, because encoding 1,000 clicks takes longer than reading them. A test of the room must check the exact fields.
@@ -83,6 +83,9 @@ export type Endpoint = {
   /** The routes that a wildcard stands for, by name. The API reference shows them instead of the wildcard. */
   readonly parts?: Readonly<Record<string, Endpoint>>
 }
+
+/** The headers that pages of other origins may send and read, besides those that browsers always allow. */
+type Cors = { readonly sends: readonly string[]; readonly exposes?: readonly string[] }
 
 /** The most bytes of a file in a request: 32 MiB. */
 export const FILE_LIMIT = 33_554_432

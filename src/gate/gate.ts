@@ -27,6 +27,7 @@ import { logAccess, requestIds } from './access-log.ts'
 import { answerBrokenRequest, answerRefusal } from './answer.ts'
 import { type Domains, replacingUnknown } from './domain.ts'
 import { handedOut, runConfirmed } from './confirmation.ts'
+import { allowOrigins, answerPreflight } from './cors.ts'
 import { tryCall, dryRunAnswer, type Foresight } from './dry-run.ts'
 import { type Caller, type Identities, identify, isKeyOnly } from './identify.ts'
 import type { Once } from './once.ts'
@@ -280,7 +281,7 @@ function receiveVisits(
   const count = isPlainVisit(endpoint) ? countPlainVisits(endpoint) : undefined
   // A visitor's GET outside /api has no body, key or origin to check, so redirects go straight to their deed.
   const steps = [
-    ...(endpoint.cors ? [async (_: FastifyRequest, reply: FastifyReply) => void reply.headers(CORS)] : []),
+    ...(endpoint.cors ? [allowingOrigins(endpoint)] : []),
     ...(method === 'GET' ? [] : [async (request: FastifyRequest) => prepareBody(request)]),
     ...(path.startsWith('/api/')
       ? [async (request: FastifyRequest) => void (await identify(endpoint, request, identities, ground.config.baseUrl))]
@@ -303,25 +304,8 @@ function receiveVisits(
   })
 }
 
-/** For pages of every origin. Cookies are not sent along, because no origin is named. */
-const CORS = { 'access-control-allow-origin': '*' }
-const PREFLIGHT = {
-  ...CORS,
-  'access-control-allow-methods': 'POST',
-  'access-control-allow-headers': 'content-type',
-  'access-control-max-age': '86400',
-}
-
-/** Answers the question of browsers whether a page may send a request with this Content-Type. */
-function answerPreflight(app: FastifyInstance, endpoint: Endpoint): void {
-  const { path: url } = routeOf(endpoint)
-  app.route({
-    method: 'OPTIONS',
-    url,
-    config: { endpoint },
-    handler: async (_, reply) => reply.code(204).headers(PREFLIGHT).send(),
-  })
-}
+const allowingOrigins = (endpoint: Endpoint) => async (request: FastifyRequest, reply: FastifyReply) =>
+  allowOrigins(endpoint, request, reply)
 
 /** The read routes answer 405 to every method but GET, before any other check. Elsewhere an unknown method is an unknown route. */
 function refuseOtherMethods(app: FastifyInstance, furnished: readonly Furnished[]): void {

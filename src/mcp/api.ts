@@ -21,7 +21,6 @@ const Response = z
 const answers = {
   202: { words: 'The notification was accepted' },
   400: 'The body is not JSON (-32700), is not a single JSON-RPC message (-32600), or contradicts the headers (-32020, -32022)',
-  403: 'The Origin is not the dashboard’s (-32000)',
   404: 'There is no such method (-32601)',
   413: 'The body is over 1 MiB (-32000)',
   415: 'The body is compressed (-32000)',
@@ -44,19 +43,43 @@ export const callTools = endpoint({
   headers: ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
   answers: {
     ...answers,
+    403: 'The Origin is not the dashboard’s (-32000)',
     401: 'The key is missing, unknown, revoked, disabled or expired (-32001)',
     503: { words: 'The key could not be verified at that moment (-32002): keep it and try again', ...UNREADABLE },
   },
 })
 
+/** What the transport of the protocol sends and reads, in all revisions. */
+const FROM_PAGES = {
+  sends: [
+    'authorization',
+    'content-type',
+    'last-event-id',
+    'mcp-protocol-version',
+    'mcp-session-id',
+    'mcp-method',
+    'mcp-name',
+  ],
+  exposes: [
+    'www-authenticate',
+    'mcp-protocol-version',
+    'mcp-session-id',
+    'retry-after',
+    'x-ratelimit-limit',
+    'x-ratelimit-remaining',
+    'x-ratelimit-reset',
+  ],
+} as const
+
 export const callToolsAsConnection = endpoint({
   route: 'POST /mcp',
   access: { key: 'any' },
+  cors: FROM_PAGES,
   history: { none: 'the route of each tool records what the tool changes' },
   summary: 'Model Context Protocol for AI hosts that a person connected by OAuth',
   description:
     'The same tools as `POST /api/mcp`, with an access token instead of a key: `Authorization: Bearer …`. Without a good token the answer is 401 with ' +
-    '`WWW-Authenticate`, which names the metadata from which a host begins.',
+    '`WWW-Authenticate`, which names the metadata from which a host begins. Every origin may call it; cookies are not read.',
   body: Message,
   reply: Response,
   headers: ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],

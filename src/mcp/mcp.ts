@@ -1,12 +1,13 @@
 /**
  * `POST /api/mcp` and `POST /mcp`. This file makes the refusals of the transport: method, Origin, size, key and malformed messages. Every request carries a
- * key or a connection's token; there are no sessions, no cookies and no headers for other origins.
+ * key or a connection's token; there are no sessions and no cookies. Pages of other origins may call `POST /mcp`, because they act with their token only.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Endpoint, routeOf } from '../contract/endpoint.ts'
 import { Refusal, refusalBody } from '../contract/refusals.ts'
 import { loggedDuration } from '../gate/access-log.ts'
 import { refusalFor } from '../gate/answer.ts'
+import { allowOrigins, answerPreflight } from '../gate/cors.ts'
 import { prepareBody } from '../gate/gate.ts'
 import { type Identities, keyOf, verified } from '../gate/identify.ts'
 import { isOwnOrigin } from '../gate/origin.ts'
@@ -58,16 +59,22 @@ function serveAt(app: FastifyInstance, door: Door, protocol: Protocol, { endpoin
       method: 'POST',
       url: path,
       config,
-      onRequest: async request => {
+      onRequest: async (request, reply) => {
+        allowOrigins(endpoint, request, reply)
         request.caller = { kind: 'key', record: await admit(request, door) }
       },
       handler: (request, reply) => receive(protocol, request, reply, door.ground),
     })
+    if (endpoint.cors !== undefined) answerPreflight(scope, endpoint)
+    const answered = endpoint.cors === undefined ? ['POST'] : ['POST', 'OPTIONS']
     scope.route({
-      method: app.supportedMethods.filter(method => method !== 'POST'),
+      method: app.supportedMethods.filter(method => !answered.includes(method)),
       url: path,
       config,
-      onRequest: async (_request, reply) => refuseMethod(reply),
+      onRequest: async (request, reply) => {
+        allowOrigins(endpoint, request, reply)
+        return refuseMethod(reply)
+      },
       handler: (_request, reply) => refuseMethod(reply),
     })
   })
@@ -88,7 +95,7 @@ class TransportRefusal extends Error {
   }
 }
 
-function prepare(request: FastifyRequest, baseUrl: string | undefined): void {
+function requireOwnOrigin(request: FastifyRequest, baseUrl: string | undefined): void {
   const { origin, host } = request.headers
   if (origin !== undefined && !isOwnOrigin(origin, host, baseUrl))
     throw new TransportRefusal(
@@ -96,7 +103,6 @@ function prepare(request: FastifyRequest, baseUrl: string | undefined): void {
       CODES.transport,
       'Origin not allowed: AI hosts send none, and only the dashboard’s own pages may send one.',
     )
-  prepareBody(request)
 }
 
 /** The key behind the access token. Without a good token the refusal says where a host begins to connect (RFC 9728). */
@@ -104,7 +110,7 @@ async function admitConnection(request: FastifyRequest, { ground, identities }: 
   const base = dashboardOrigin(ground.config.baseUrl, request.headers.host)
   if (request.visited.is !== 'main' || base === undefined)
     throw new TransportRefusal(404, CODES.transport, 'Not found: connections exist at the address of the dashboard.')
-  prepare(request, ground.config.baseUrl)
+  prepareBody(request)
   const [, token] = /^Bearer ([\w.~+/-]{1,200}=*)$/i.exec(request.headers.authorization ?? '') ?? []
   let record: KeyRecord | undefined
   try {
@@ -120,7 +126,8 @@ async function admitConnection(request: FastifyRequest, { ground, identities }: 
 }
 
 async function admitKey(request: FastifyRequest, { ground, identities }: Door): Promise<KeyRecord> {
-  prepare(request, ground.config.baseUrl)
+  requireOwnOrigin(request, ground.config.baseUrl)
+  prepareBody(request)
   const secret = keyOf(request.headers)
   if (secret === undefined) throw keyRefusal('api_key_required')
   try {

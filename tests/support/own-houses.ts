@@ -78,6 +78,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
     'src/outgoing/postbacks/races.test.ts',
     'src/outgoing/postbacks/replay.test.ts',
     'src/people/connections/connections.test.ts',
+    'src/people/connections/web-hosts.test.ts',
     'src/people/sign-in/email-change.test.ts',
     'src/people/sign-in/passkeys.test.ts',
     'src/people/sign-in/second-steps.test.ts',

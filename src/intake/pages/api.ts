@@ -14,7 +14,7 @@ export const countVisit = endpoint({
   visit: true,
   hosts: 'any',
   takesRaw: true,
-  cors: true,
+  cors: { sends: ['content-type'] },
   summary: 'Record a visit of a page',
   description:
     `${JSON_BODY} { t, u, r, c }: the page token (22 to 43 of A-Z a-z 0-9 _ -), the address of the page, its referrer, a click id that the browser already has. ` +
@@ -74,7 +74,7 @@ export const reportConversion = endpoint({
   visit: true,
   hosts: 'any',
   takesRaw: true,
-  cors: true,
+  cors: { sends: ['content-type'] },
   summary: 'Report a conversion from a page',
   description:
     `${JSON_BODY} { type, nonce, value, currency }. It is recorded on hold and counts nothing until a network, the API or a person approves it; types in browser_types of the ` +

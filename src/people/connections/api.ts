@@ -73,6 +73,9 @@ export const createConnection = endpoint({
   ],
 })
 
+/** Hosts that are web pages without a server call these endpoints themselves. They name the revision of the protocol in each request. */
+const FROM_PAGES = { sends: ['content-type', 'mcp-protocol-version'], exposes: ['retry-after'] } as const
+
 const json = { type: 'application/json' } as const
 const OAuthRefusal = z.object({ error: z.string(), error_description: z.string() }).meta({ id: 'OAuthRefusal' })
 
@@ -83,6 +86,7 @@ export const readResourceMetadata = endpoint({
   access: 'anyone',
   summary: 'OAuth metadata of the tool endpoint (RFC 9728)',
   visit: true,
+  cors: FROM_PAGES,
   answers: {
     200: { words: 'The metadata', ...json, reply: Metadata },
     404: { words: 'Not under this name', ...json, reply: OAuthRefusal },
@@ -94,6 +98,7 @@ export const readServerMetadata = endpoint({
   access: 'anyone',
   summary: 'OAuth metadata of the authorization server (RFC 8414)',
   visit: true,
+  cors: FROM_PAGES,
   answers: {
     200: { words: 'The metadata', ...json, reply: Metadata },
     404: { words: 'Not under this name', ...json, reply: OAuthRefusal },
@@ -119,6 +124,7 @@ export const registerClient = endpoint({
   access: 'anyone',
   summary: 'Register an AI host (RFC 7591). A client that nobody connects is forgotten after a day',
   visit: true,
+  cors: FROM_PAGES,
   takesRaw: true,
   answers: {
     201: { words: 'The registered client', ...json, reply: Metadata },
@@ -135,6 +141,7 @@ export const exchangeToken = endpoint({
   description:
     'Form-encoded. A refresh token can be used once: a second use ends the connection, because one of the two users has stolen it.',
   visit: true,
+  cors: FROM_PAGES,
   takesRaw: true,
   answers: {
     200: {
@@ -157,6 +164,7 @@ export const revokeToken = endpoint({
   access: 'anyone',
   summary: 'End the connection of a token (RFC 7009)',
   visit: true,
+  cors: FROM_PAGES,
   takesRaw: true,
   answers: { 200: { words: 'The connection has ended, or the token was unknown' }, ...refused },
 })

@@ -1,6 +1,5 @@
 // AI hosts connected by OAuth: the flow, each attack on it, and the key behind a connection.
 import assert from 'node:assert/strict'
-import { createHash, randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import {
   Client,
@@ -10,125 +9,39 @@ import {
   StreamableHTTPClientTransport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
+import {
+  challengeOf,
+  codeIn,
+  grantOf,
+  HOST,
+  hostsAt,
+  newVerifier,
+  REDIRECT,
+  RESOURCE,
+} from '../../../tests/support/connecting.ts'
 import { ORIGIN, seedKey, startHouse, type TestHouse, useHouse } from '../../../tests/support/house.ts'
 import { join, type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { messageFor, type ToolMessage } from '../../../tests/support/tools.ts'
 import { findClient } from './clients.ts'
 
 type Body = Record<string, unknown>
-const RESOURCE = `${ORIGIN}/mcp`
-const REDIRECT = 'https://host.example/callback'
-const HOST = { host: new URL(ORIGIN).host }
 
 let house: TestHouse
 let owner: SignedIn
+let hosts: ReturnType<typeof hostsAt>
 before(async () => {
   house = await useHouse()
   owner = await seedSignedIn(house)
+  hosts = hostsAt(house, owner)
 })
 after(() => house.end())
-
-let networks = 0
-const register = async (redirect_uris = [REDIRECT], more: Body = {}) =>
-  house.call('POST', '/oauth/register', {
-    payload: JSON.stringify({ client_name: 'Claude', redirect_uris, ...more }),
-    headers: HOST,
-    // Registrations are limited by network.
-    from: `100.64.${(networks += 1)}.1`,
-  })
-
-const form = (path: string, fields: Record<string, string>) =>
-  house.call('POST', path, {
-    payload: new URLSearchParams(fields).toString(),
-    headers: { ...HOST, 'content-type': 'application/x-www-form-urlencoded' },
-  })
-
-const newVerifier = () => randomBytes(32).toString('base64url')
-const challengeOf = (verifier: string) => createHash('sha256').update(verifier).digest('base64url')
-
-type Asked = { client_id: string; verifier: string; request: Record<string, string> }
-
-async function asked(changes: Record<string, string | undefined> = {}): Promise<Asked> {
-  const verifier = newVerifier()
-  const client_id = String((await register()).data()['client_id'])
-  const request = {
-    client_id,
-    redirect_uri: REDIRECT,
-    response_type: 'code',
-    code_challenge: challengeOf(verifier),
-    code_challenge_method: 'S256',
-    resource: RESOURCE,
-    state: 'xyz',
-    ...changes,
-  }
-  return { client_id, verifier, request: definedOf(request) }
-}
-
-const definedOf = (fields: Record<string, string | undefined>): Record<string, string> =>
-  Object.fromEntries(Object.entries(fields).filter((one): one is [string, string] => one[1] !== undefined))
-
-const grantOf = (person: SignedIn, rights: Body = { read: ['clicks'], write: ['offers'] }) => ({
-  organization_id: person.organization_id,
-  read: [],
-  write: [],
-  delete: [],
-  ...rights,
-})
-
-const consent = (request: Body, person = owner, grant: Body = grantOf(person), more: Body = {}) =>
-  house.call('POST', '/api/connections', { ...person, body: { request, grant, ...more } })
-
-const codeIn = (redirect: unknown) => new URL(String(redirect)).searchParams.get('code') ?? ''
-
-const exchange = ({ client_id, verifier }: Asked, code: string, changes: Record<string, string | undefined> = {}) =>
-  form(
-    '/oauth/token',
-    definedOf({
-      grant_type: 'authorization_code',
-      code,
-      client_id,
-      code_verifier: verifier,
-      redirect_uri: REDIRECT,
-      resource: RESOURCE,
-      ...changes,
-    }),
-  )
-
-const renew = (client_id: string, refresh_token: unknown, changes: Record<string, string> = {}) =>
-  form('/oauth/token', {
-    grant_type: 'refresh_token',
-    refresh_token: String(refresh_token),
-    client_id,
-    resource: RESOURCE,
-    ...changes,
-  })
-
-/** A connected host: its key, client and tokens. */
-async function connected(grant?: Body) {
-  const ask = await asked()
-  const answer = (await consent(ask.request, owner, grant ?? grantOf(owner))).data()
-  const tokens = (await exchange(ask, codeIn(answer['redirect']))).data()
-  return { ...ask, key_id: String(answer['key_id']), redirect: String(answer['redirect']), tokens }
-}
-
-const call = (sent: unknown, method: string, params?: Body) => {
-  const token = sent as string | undefined
-  const { headers, body } = messageFor(method, params)
-  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  return house.call('POST', '/mcp', { body, headers: { ...HOST, ...headers, ...authorization } })
-}
-const createOffer = (token: unknown) =>
-  call(token, 'tools/call', {
-    name: 'service_create_offer',
-    arguments: { name: 'By host', url: 'https://o.example/' },
-  })
 
 const metadataOf = (path: string, headers: Record<string, string> = HOST) =>
   house.call('GET', `/.well-known/${path}`, { headers })
 
 describe('a host without a token', () => {
   test('is told where to begin, and the metadata leads it to the endpoints', async () => {
-    const refused = await call(undefined, 'tools/list')
+    const refused = await hosts.call(undefined, 'tools/list')
     assert.equal(refused.statusCode, 401)
     assert.equal(
       refused.headers['www-authenticate'],
@@ -149,7 +62,7 @@ describe('a host without a token', () => {
   test('with an unknown token or a key gets no further', async () => {
     const { secret } = await seedKey(house.database, owner, { rights: ['offers'] })
     for (const token of ['nonsense', secret, 'sluice_at_x']) {
-      const refused = await call(token, 'tools/list')
+      const refused = await hosts.call(token, 'tools/list')
       assert.equal(refused.statusCode, 401)
       assert.match(String(refused.headers['www-authenticate']), /, error="invalid_token"$/)
     }
@@ -162,7 +75,7 @@ describe('a host without a token', () => {
     const refused = await house.call('POST', '/api/mcp', { body, headers })
     assert.equal(refused.statusCode, 401)
     assert.equal(refused.headers['www-authenticate'], undefined)
-    const { tokens } = await connected()
+    const { tokens } = await hosts.connected()
     const authorization = `Bearer ${String(tokens['access_token'])}`
     const byToken = await house.call('POST', '/api/mcp', { body, headers: { ...headers, authorization } })
     assert.equal(byToken.statusCode, 401)
@@ -171,47 +84,52 @@ describe('a host without a token', () => {
 
 describe('a connection', () => {
   test('calls tools with the rights of its consent, and no others', async () => {
-    const { tokens } = await connected()
-    const list = (await call(tokens['access_token'], 'tools/list')).json<ToolMessage>()
+    const { tokens } = await hosts.connected()
+    const list = (await hosts.call(tokens['access_token'], 'tools/list')).json<ToolMessage>()
     assert.equal((list.result?.['tools'] as unknown[] | undefined)?.length, 25)
-    const made = (await createOffer(tokens['access_token'])).json<ToolMessage>().result?.['structuredContent'] as Body
+    const made = (await hosts.createOffer(tokens['access_token'])).json<ToolMessage>().result?.[
+      'structuredContent'
+    ] as Body
     assert.equal((await house.call('GET', `/api/offers/${String(made['id'])}`, owner)).data()['name'], 'By host')
     const denied = (
-      await call(tokens['access_token'], 'tools/call', { name: 'service_get_report', arguments: { dimension: 'day' } })
+      await hosts.call(tokens['access_token'], 'tools/call', {
+        name: 'service_get_report',
+        arguments: { dimension: 'day' },
+      })
     ).json<ToolMessage>()
     assert.equal((denied.result?.['structuredContent'] as Body | undefined)?.['code'], 'api_key_read_not_granted')
   })
 
   test('is a key in the list, with its host, and a revocation holds at the next call', async () => {
-    const { key_id, client_id, tokens } = await connected()
+    const { key_id, client_id, tokens } = await hosts.connected()
     const keys = (await house.call('GET', '/api/api-keys', owner)).data()['data'] as Body[]
     const listed = keys.find(({ id }) => id === key_id)
     assert.deepEqual([listed?.['name'], listed?.['kind']], ['Claude', 'connection'])
-    assert.equal((await createOffer(tokens['access_token'])).statusCode, 200)
+    assert.equal((await hosts.createOffer(tokens['access_token'])).statusCode, 200)
     await house.call('PATCH', `/api/api-keys/${key_id}`, { ...owner, body: { enabled: false } })
-    assert.equal((await createOffer(tokens['access_token'])).statusCode, 401)
-    assert.equal((await renew(client_id, tokens['refresh_token'])).statusCode, 400)
+    assert.equal((await hosts.createOffer(tokens['access_token'])).statusCode, 401)
+    assert.equal((await hosts.renew(client_id, tokens['refresh_token'])).statusCode, 400)
     await house.call('PATCH', `/api/api-keys/${key_id}`, { ...owner, body: { enabled: true } })
-    assert.equal((await createOffer(tokens['access_token'])).statusCode, 200)
+    assert.equal((await hosts.createOffer(tokens['access_token'])).statusCode, 200)
     await house.call('DELETE', `/api/api-keys/${key_id}`, owner)
-    assert.equal((await createOffer(tokens['access_token'])).statusCode, 401)
+    assert.equal((await hosts.createOffer(tokens['access_token'])).statusCode, 401)
   })
 
   test('gets the code at its registered address, with state and issuer', async () => {
-    const url = new URL((await connected()).redirect)
+    const url = new URL((await hosts.connected()).redirect)
     assert.equal(url.origin + url.pathname, REDIRECT)
     assert.deepEqual([url.searchParams.get('state'), url.searchParams.get('iss')], ['xyz', ORIGIN])
   })
 
   test('needs what a grant needs: DELETE typed, a workspace of the person, the Origin of the dashboard', async () => {
-    const ask = await asked()
+    const ask = await hosts.asked()
     const rights = grantOf(owner, { delete: ['offers:delete'] })
     const count = async () => ((await house.call('GET', '/api/api-keys', owner)).data()['data'] as unknown[]).length
     const before = await count()
-    const unconfirmed = await consent(ask.request, owner, rights)
+    const unconfirmed = await hosts.consent(ask.request, owner, rights)
     assert.deepEqual([unconfirmed.statusCode, unconfirmed.data()['code']], [400, 'delete_confirmation_required'])
     const other = await seedSignedIn(house)
-    assert.equal((await consent(ask.request, owner, grantOf(other))).statusCode, 403)
+    assert.equal((await hosts.consent(ask.request, owner, grantOf(other))).statusCode, 403)
     const body = { request: ask.request, grant: grantOf(owner) }
     const { cookie } = owner
     for (const origin of [undefined, 'https://evil.example']) {
@@ -220,7 +138,7 @@ describe('a connection', () => {
     }
     assert.equal((await house.call('POST', '/api/connections', { body, headers: { origin: ORIGIN } })).statusCode, 401)
     assert.equal(await count(), before)
-    assert.equal((await consent(ask.request, owner, { ...rights, confirmation: 'DELETE' })).statusCode, 201)
+    assert.equal((await hosts.consent(ask.request, owner, { ...rights, confirmation: 'DELETE' })).statusCode, 201)
   })
 })
 
@@ -230,13 +148,13 @@ test('a connection needs the second factor that its workspace requires, and ends
   const { worker } = house.database
   const requires = (isSo: boolean) =>
     worker.query('update organizations set requires_second_factor = $2 where org_id = $1', [place.org_id, isSo])
-  const ask = await asked()
+  const ask = await hosts.asked()
   await requires(true)
-  assert.equal((await consent(ask.request, admin)).data()['code'], 'second_factor_required')
+  assert.equal((await hosts.consent(ask.request, admin)).data()['code'], 'second_factor_required')
   await requires(false)
-  const code = codeIn((await consent(ask.request, admin)).data()['redirect'])
-  const { access_token } = (await exchange(ask, code)).data()
-  const refusal = async () => /"code":"(\w+)"/.exec((await createOffer(access_token)).body)?.[1]
+  const code = codeIn((await hosts.consent(ask.request, admin)).data()['redirect'])
+  const { access_token } = (await hosts.exchange(ask, code)).data()
+  const refusal = async () => /"code":"(\w+)"/.exec((await hosts.createOffer(access_token)).body)?.[1]
   assert.equal(await refusal(), undefined)
   await worker.query(`update members set role = 'member' where user_id = $1`, [admin.user_id])
   assert.equal(await refusal(), 'role_forbidden')
@@ -251,8 +169,8 @@ test('a connection for another workspace is in the history there, and nowhere el
   const elsewhere = await seedSignedIn(house)
   await join(house, elsewhere, owner.user_id, 'owner')
   const admin = await seedSignedIn(house, { place: owner, role: 'admin' })
-  const ask = await asked()
-  const { key_id } = (await consent(ask.request, owner, grantOf(elsewhere))).data()
+  const ask = await hosts.asked()
+  const { key_id } = (await hosts.consent(ask.request, owner, grantOf(elsewhere))).data()
   const rowsOf = async (person: SignedIn) =>
     ((await house.call('GET', `/api/history?kind=api_key&id=${String(key_id)}`, person)).data()['data'] as Body[])
       .length
@@ -261,29 +179,29 @@ test('a connection for another workspace is in the history there, and nowhere el
 
 test('a program on the person’s machine is sent the code by its own scheme, and need not repeat the address', async () => {
   const redirect_uri = 'cursor://anysphere.cursor-mcp/oauth/callback'
-  const { client_id } = (await register([redirect_uri])).data() as { client_id: string }
-  const ask = await asked({ client_id, redirect_uri })
+  const { client_id } = (await hosts.register([redirect_uri])).data() as { client_id: string }
+  const ask = await hosts.asked({ client_id, redirect_uri })
   const shown = await house.call(
     'GET',
     `/api/connections/request?${new URLSearchParams(ask.request).toString()}`,
     owner,
   )
   assert.deepEqual([shown.data()['redirect_host'], shown.data()['is_local']], ['cursor://anysphere.cursor-mcp', true])
-  const { redirect } = (await consent(ask.request)).data()
+  const { redirect } = (await hosts.consent(ask.request)).data()
   assert.match(String(redirect), /^cursor:\/\/anysphere\.cursor-mcp\/oauth\/callback\?code=/)
-  const tokens = await exchange({ ...ask, client_id }, codeIn(redirect), { redirect_uri: undefined })
+  const tokens = await hosts.exchange({ ...ask, client_id }, codeIn(redirect), { redirect_uri: undefined })
   assert.equal(tokens.statusCode, 200, tokens.body)
 })
 
 describe('an attack', () => {
   test('by a code that is used twice ends the connection', async () => {
-    const ask = await asked()
-    const code = codeIn((await consent(ask.request)).data()['redirect'])
-    const tokens = (await exchange(ask, code)).data()
-    assert.equal((await createOffer(tokens['access_token'])).statusCode, 200)
-    assert.equal((await exchange(ask, code)).data()['error'], 'invalid_grant')
-    assert.equal((await createOffer(tokens['access_token'])).statusCode, 401)
-    assert.equal((await renew(ask.client_id, tokens['refresh_token'])).data()['error'], 'invalid_grant')
+    const ask = await hosts.asked()
+    const code = codeIn((await hosts.consent(ask.request)).data()['redirect'])
+    const tokens = (await hosts.exchange(ask, code)).data()
+    assert.equal((await hosts.createOffer(tokens['access_token'])).statusCode, 200)
+    assert.equal((await hosts.exchange(ask, code)).data()['error'], 'invalid_grant')
+    assert.equal((await hosts.createOffer(tokens['access_token'])).statusCode, 401)
+    assert.equal((await hosts.renew(ask.client_id, tokens['refresh_token'])).data()['error'], 'invalid_grant')
     const [row] = await house.database.kysely
       .selectFrom('history')
       .select(['actor_kind', 'change'])
@@ -296,16 +214,16 @@ describe('an attack', () => {
   })
 
   test('by a stolen code without its verifier, of another client or address, gets nothing', async () => {
-    const other = await asked()
+    const other = await hosts.asked()
     for (const changes of [
       { code_verifier: newVerifier() },
       { code_verifier: '' },
       { client_id: other.client_id },
       { redirect_uri: 'https://evil.example/callback' },
     ]) {
-      const ask = await asked()
-      const code = codeIn((await consent(ask.request)).data()['redirect'])
-      assert.equal((await exchange(ask, code, changes)).data()['error'], 'invalid_grant')
+      const ask = await hosts.asked()
+      const code = codeIn((await hosts.consent(ask.request)).data()['redirect'])
+      assert.equal((await hosts.exchange(ask, code, changes)).data()['error'], 'invalid_grant')
     }
   })
 
@@ -320,22 +238,22 @@ describe('an attack', () => {
       { resource: 'https://other.example/mcp' },
       { resource: `${ORIGIN}/api/mcp` },
     ]) {
-      const { request } = await asked(changes)
+      const { request } = await hosts.asked(changes)
       const shown = await house.call(
         'GET',
         `/api/connections/request?${new URLSearchParams(request).toString()}`,
         owner,
       )
       assert.deepEqual([shown.statusCode, shown.data()['code']], [400, 'connection_request_invalid'])
-      assert.equal((await consent(request)).data()['code'], 'connection_request_invalid')
+      assert.equal((await hosts.consent(request)).data()['code'], 'connection_request_invalid')
     }
   })
 
   test('by a verifier that can be guessed from its challenge gets nothing', async () => {
     for (const verifier of ['', 'secret', 'x'.repeat(42), 'x'.repeat(129), `${'x'.repeat(43)} `]) {
-      const ask = { ...(await asked({ code_challenge: challengeOf(verifier) })), verifier }
-      const code = codeIn((await consent(ask.request)).data()['redirect'])
-      assert.equal((await exchange(ask, code)).data()['error'], 'invalid_grant', verifier)
+      const ask = { ...(await hosts.asked({ code_challenge: challengeOf(verifier) })), verifier }
+      const code = codeIn((await hosts.consent(ask.request)).data()['redirect'])
+      assert.equal((await hosts.exchange(ask, code)).data()['error'], 'invalid_grant', verifier)
     }
   })
 
@@ -348,17 +266,17 @@ describe('an attack', () => {
       'https://host.example.evil.example/callback',
       'http://host.example/callback',
     ]) {
-      const { request } = await asked({ redirect_uri })
+      const { request } = await hosts.asked({ redirect_uri })
       const shown = await house.call(
         'GET',
         `/api/connections/request?${new URLSearchParams(request).toString()}`,
         owner,
       )
       assert.deepEqual([shown.statusCode, shown.data()['code']], [400, 'connection_redirect_unknown'])
-      assert.equal((await consent(request)).data()['code'], 'connection_redirect_unknown')
+      assert.equal((await hosts.consent(request)).data()['code'], 'connection_redirect_unknown')
     }
-    const forgotten = await asked({ client_id: 'host_unknown' })
-    assert.equal((await consent(forgotten.request)).data()['code'], 'connection_client_unknown')
+    const forgotten = await hosts.asked({ client_id: 'host_unknown' })
+    assert.equal((await hosts.consent(forgotten.request)).data()['code'], 'connection_client_unknown')
   })
 
   test('by addresses that are no place for a code is refused at the registration', async () => {
@@ -375,48 +293,48 @@ describe('an attack', () => {
       'ms-word://host.example/x',
       'cursor:callback',
     ])
-      assert.equal((await register([bad])).data()['error'], 'invalid_redirect_uri', bad)
-    assert.equal((await register(['http://127.0.0.1:1/cb', 'http://localhost/cb'])).statusCode, 201)
+      assert.equal((await hosts.register([bad])).data()['error'], 'invalid_redirect_uri', bad)
+    assert.equal((await hosts.register(['http://127.0.0.1:1/cb', 'http://localhost/cb'])).statusCode, 201)
   })
 
   test('by a refresh token that is used twice ends the connection, also in a race', async () => {
-    const { client_id, tokens } = await connected()
-    const next = (await renew(client_id, tokens['refresh_token'])).data()
-    assert.equal((await createOffer(next['access_token'])).statusCode, 200)
-    assert.equal((await renew(client_id, tokens['refresh_token'])).data()['error'], 'invalid_grant')
-    assert.equal((await createOffer(next['access_token'])).statusCode, 401)
-    assert.equal((await renew(client_id, next['refresh_token'])).data()['error'], 'invalid_grant')
-    const raced = await connected()
+    const { client_id, tokens } = await hosts.connected()
+    const next = (await hosts.renew(client_id, tokens['refresh_token'])).data()
+    assert.equal((await hosts.createOffer(next['access_token'])).statusCode, 200)
+    assert.equal((await hosts.renew(client_id, tokens['refresh_token'])).data()['error'], 'invalid_grant')
+    assert.equal((await hosts.createOffer(next['access_token'])).statusCode, 401)
+    assert.equal((await hosts.renew(client_id, next['refresh_token'])).data()['error'], 'invalid_grant')
+    const raced = await hosts.connected()
     const answers = await Promise.all(
-      Array.from({ length: 5 }, () => renew(raced.client_id, raced.tokens['refresh_token'])),
+      Array.from({ length: 5 }, () => hosts.renew(raced.client_id, raced.tokens['refresh_token'])),
     )
     assert.ok(answers.filter(({ statusCode }) => statusCode === 200).length <= 1)
     for (const answer of answers.filter(({ statusCode }) => statusCode === 200))
-      assert.equal((await createOffer(answer.data()['access_token'])).statusCode, 401)
+      assert.equal((await hosts.createOffer(answer.data()['access_token'])).statusCode, 401)
   })
 
   test('by a token for another resource, of another client or in another role gets nothing', async () => {
-    const { client_id, tokens } = await connected()
-    const other = await asked()
-    const wrong = await renew(client_id, tokens['refresh_token'], { resource: 'https://other.example/mcp' })
+    const { client_id, tokens } = await hosts.connected()
+    const other = await hosts.asked()
+    const wrong = await hosts.renew(client_id, tokens['refresh_token'], { resource: 'https://other.example/mcp' })
     assert.equal(wrong.data()['error'], 'invalid_target')
-    assert.equal((await renew(other.client_id, tokens['refresh_token'])).data()['error'], 'invalid_grant')
-    assert.equal((await renew(client_id, tokens['access_token'])).data()['error'], 'invalid_grant')
-    assert.equal((await createOffer(tokens['refresh_token'])).statusCode, 401)
+    assert.equal((await hosts.renew(other.client_id, tokens['refresh_token'])).data()['error'], 'invalid_grant')
+    assert.equal((await hosts.renew(client_id, tokens['access_token'])).data()['error'], 'invalid_grant')
+    assert.equal((await hosts.createOffer(tokens['refresh_token'])).statusCode, 401)
     // None of these used the refresh token up.
-    assert.equal((await renew(client_id, tokens['refresh_token'])).statusCode, 200)
+    assert.equal((await hosts.renew(client_id, tokens['refresh_token'])).statusCode, 200)
   })
 
   test('by asking a second time under a known client still needs a consent of its own', async () => {
-    const first = await connected()
+    const first = await hosts.connected()
     const verifier = newVerifier()
     const request = { ...first.request, code_challenge: challengeOf(verifier) }
-    const second = (await consent(request)).data()
+    const second = (await hosts.consent(request)).data()
     assert.notEqual(second['key_id'], first.key_id)
-    const tokens = (await exchange({ ...first, verifier }, codeIn(second['redirect']))).data()
+    const tokens = (await hosts.exchange({ ...first, verifier }, codeIn(second['redirect']))).data()
     await house.call('DELETE', `/api/api-keys/${String(second['key_id'])}`, owner)
-    assert.equal((await createOffer(tokens['access_token'])).statusCode, 401)
-    assert.equal((await createOffer(first.tokens['access_token'])).statusCode, 200)
+    assert.equal((await hosts.createOffer(tokens['access_token'])).statusCode, 401)
+    assert.equal((await hosts.createOffer(first.tokens['access_token'])).statusCode, 200)
   })
 
   test('by a frame around the consent page is refused by its headers', async () => {
@@ -444,12 +362,12 @@ describe('an attack', () => {
 })
 
 test('a connection that asks first is refused a destructive call, also at /mcp', async () => {
-  const ask = await asked()
+  const ask = await hosts.asked()
   const grant = { ...grantOf(owner), write: ['offers'], delete: ['offers:delete'], confirmation: 'DELETE' }
-  const answer = (await consent(ask.request, owner, grant, { ask_first: true })).data()
-  const { access_token } = (await exchange(ask, codeIn(answer['redirect']))).data()
+  const answer = (await hosts.consent(ask.request, owner, grant, { ask_first: true })).data()
+  const { access_token } = (await hosts.exchange(ask, codeIn(answer['redirect']))).data()
   const tool = async (name: string, args: Body) =>
-    (await call(access_token, 'tools/call', { name, arguments: args })).json<ToolMessage>().result?.[
+    (await hosts.call(access_token, 'tools/call', { name, arguments: args })).json<ToolMessage>().result?.[
       'structuredContent'
     ] as Body
   const made = await tool('service_create_offer', { name: 'By host', url: 'https://o.example/' })
@@ -460,13 +378,13 @@ test('a connection that asks first is refused a destructive call, also at /mcp',
 })
 
 test('revoking a token ends the connection of its own client only', async () => {
-  const { client_id, tokens } = await connected()
-  const other = await asked()
+  const { client_id, tokens } = await hosts.connected()
+  const other = await hosts.asked()
   const token = String(tokens['refresh_token'])
-  assert.equal((await form('/oauth/revoke', { token, client_id: other.client_id })).statusCode, 200)
-  assert.equal((await createOffer(tokens['access_token'])).statusCode, 200)
-  assert.equal((await form('/oauth/revoke', { token, client_id })).statusCode, 200)
-  assert.equal((await createOffer(tokens['access_token'])).statusCode, 401)
+  assert.equal((await hosts.form('/oauth/revoke', { token, client_id: other.client_id })).statusCode, 200)
+  assert.equal((await hosts.createOffer(tokens['access_token'])).statusCode, 200)
+  assert.equal((await hosts.form('/oauth/revoke', { token, client_id })).statusCode, 200)
+  assert.equal((await hosts.createOffer(tokens['access_token'])).statusCode, 401)
 })
 
 test('on other names nothing tells that connections exist', async t => {
@@ -538,7 +456,7 @@ test("a client of the protocol's own SDK goes from the address alone to a tool c
     [shown.data()['host_name'], shown.data()['redirect_host'], shown.data()['is_local']],
     ['SDK', 'localhost:3118', true],
   )
-  const { redirect } = (await consent(request)).data()
+  const { redirect } = (await hosts.consent(request)).data()
   await waiting.finishAuth(new URL(String(redirect)).searchParams)
   const client = new Client({ name: 'sdk', version: '1' })
   await client.connect(open())
