@@ -1,7 +1,7 @@
 /** Amounts of spend as the history has them: the object is the campaign, and the name tells its days and values of sub1 apart. Owns no table. */
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
-import type { HistoryObject, ObjectChange, ObjectSnapshot } from '../../ground/history/record.ts'
+import { type HistoryObject, type ObjectChange, objectKey, type ObjectSnapshot } from '../../ground/history/record.ts'
 
 type Cell = { readonly campaign_id: string; readonly day: string; readonly sub1: string }
 type Original = { readonly original_amount: string; readonly currency: string } | null
@@ -23,21 +23,25 @@ function spendSnapshot(name: string, amount: string | null, original: Original):
   return { name, fields, secrets: {}, only_for: null }
 }
 
-/** The amount of a cell, as it is in the transaction. */
-export async function readSpendSnapshot(
+/** The amounts of these objects, as they are in the transaction, by campaign and name. */
+export async function readSpendSnapshots(
   db: Kysely<Tables>,
   org_id: number,
-  cell: Cell,
-): Promise<ObjectSnapshot | undefined> {
-  const { rows } = await sql<{ amount: string; original: Original }>`
-    select amount, case when currency is not null then
+  objects: readonly HistoryObject[],
+): Promise<(object: HistoryObject) => ObjectSnapshot | undefined> {
+  const cells = objects.map(({ name = '' }) => cellOfName(name))
+  const { rows } = await sql<Cell & { amount: string; original: Original }>`
+    select campaign_id, day, sub1, amount, case when currency is not null then
       json_build_object('original_amount', original_amount::text, 'currency', currency) end as original
     from ad_spend
-    where org_id = ${org_id} and campaign_id = ${cell.campaign_id} and day = ${cell.day} and sub1 = ${cell.sub1}`.execute(
-    db,
-  )
-  const [row] = rows
-  return row === undefined ? undefined : spendSnapshot(spendName(cell), row.amount, row.original)
+    where org_id = ${org_id} and (day, campaign_id, sub1) in (
+      select * from unnest(${cells.map(({ day }) => day)}::date[], ${objects.map(({ id }) => id)}::uuid[],
+        ${cells.map(({ sub1 }) => sub1)}::text[]))`.execute(db)
+  const found = new Map(rows.map(row => [objectKey(spendObject(row)), row]))
+  return object => {
+    const row = found.get(objectKey(object))
+    return row === undefined ? undefined : spendSnapshot(spendName(row), row.amount, row.original)
+  }
 }
 
 /** The amount of a cell as an object of the history. */

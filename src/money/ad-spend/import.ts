@@ -14,6 +14,7 @@ import { fromMillionths, toMillionths } from '../billing/money.ts'
 import { inDollars } from '../rates/exact.ts'
 import { unknownRate } from '../rates/rate-of-day.ts'
 import { spendInDollars, futureWarnings } from './ad-spend.ts'
+import { type OriginalAmount, type SpendChange, writeSpend } from './cells.ts'
 import { spendChange, spendObject } from './history.ts'
 import type * as api from './api.ts'
 import { type FileLine, readSpendFile, refuseFile, type WrongFileLine } from './spend-file.ts'
@@ -105,7 +106,6 @@ async function openCampaignFinder(
 
 /** A line whose campaign was found. `convertLines` puts its amount into dollars. */
 type NamedLine = Omit<FileLine, 'campaign'> & { readonly campaign: Campaign; readonly original: OriginalAmount | null }
-type OriginalAmount = NonNullable<api.SpendLine['original']>
 
 const isNamedLine = (line: NamedLine | WrongFileLine): line is NamedLine => !('error' in line)
 
@@ -252,14 +252,6 @@ function refuseLines(wrong: readonly api.SpendLine[]): never {
   return refuse('spend_lines_wrong', { error: `${named.join('; ')}${more}` })
 }
 
-type SpendChange = {
-  campaign_id: string
-  day: string
-  sub1: string
-  amount: string | null
-  original: OriginalAmount | null
-}
-
 function changesOf(results: readonly api.SpendLine[], lines: readonly NamedLine[]): SpendChange[] {
   const byCell = linesByCell(lines)
   return results.flatMap(({ fate, campaign_id, day, sub1, becomes }) =>
@@ -285,37 +277,3 @@ const spendChanges = (rows: readonly SpendChange[], before: ReadonlyMap<string, 
   rows.map(({ campaign_id, day, sub1, amount, original }) =>
     spendChange({ campaign_id, day, sub1 }, before.get(cellOf(campaign_id, day, sub1)) ?? null, amount, original),
   )
-
-async function writeSpend(
-  trx: Transaction<Tables>,
-  org_id: number,
-  rows: readonly SpendChange[],
-): Promise<readonly SpendChange[]> {
-  const columns = (of: readonly SpendChange[]) => ({
-    days: of.map(({ day }) => day),
-    campaigns: of.map(({ campaign_id }) => campaign_id),
-    subs: of.map(({ sub1 }) => sub1),
-  })
-  const gone = columns(rows.filter(({ amount }) => amount === null))
-  await sql`
-    delete from ad_spend
-    where org_id = ${org_id} and (day, campaign_id, sub1) in (
-      select * from unnest(${gone.days}::date[], ${gone.campaigns}::uuid[], ${gone.subs}::text[]))`.execute(trx)
-  const kept = rows.filter(({ amount }) => amount !== null)
-  const { days, campaigns, subs } = columns(kept)
-  const of = (name: keyof OriginalAmount) => kept.map(({ original }) => original?.[name] ?? null)
-  await sql`
-    insert into ad_spend (org_id, campaign_id, day, sub1, amount, original_amount, currency, usd_per_unit, rate_day, rate_source,
-      source, updated_at)
-    select ${org_id}::int, campaign_id, day, sub1, amount, original_amount, currency, usd_per_unit, rate_day, rate_source,
-      'manual', ${new Date().toISOString()}::timestamptz
-    from unnest(${days}::date[], ${campaigns}::uuid[], ${subs}::text[], ${kept.map(({ amount }) => amount)}::numeric[],
-      ${of('original_amount')}::numeric[], ${of('currency')}::text[], ${of('usd_per_unit')}::numeric[], ${of('rate_day')}::date[],
-      ${of('rate_source')}::text[])
-      as chosen (day, campaign_id, sub1, amount, original_amount, currency, usd_per_unit, rate_day, rate_source)
-    on conflict (org_id, day, campaign_id, sub1)
-      do update set amount = excluded.amount, source = excluded.source, updated_at = excluded.updated_at,
-        original_amount = excluded.original_amount, currency = excluded.currency, usd_per_unit = excluded.usd_per_unit,
-        rate_day = excluded.rate_day, rate_source = excluded.rate_source`.execute(trx)
-  return rows
-}

@@ -105,6 +105,8 @@ const undone = {
     'undo_needs',
     'already_exists',
     'in_use',
+    'rate_unknown',
+    'left_out_limit',
   ],
 } as const
 

@@ -1,25 +1,31 @@
-/** Objects of the history that no endpoint answers with by their id: amounts of spend, own rates, subscribers, ends and switches of split tests. */
+/**
+ * Objects of the history that no endpoint answers with by their id: own rates, subscribers, ends and switches of split tests. And those of which an act may
+ * have thousands, from a file: amounts of spend, left-out values, conversions. These are read by one statement.
+ */
 import { sql } from 'kysely'
 import { toWireId } from '../../contract/ids.ts'
+import type { HistoryKind } from '../../contract/history.ts'
 import type { ObjectFields, HistoryObject, ObjectSnapshot } from '../../ground/history/record.ts'
-import { cellOfName, readSpendSnapshot } from '../../money/ad-spend/history.ts'
-import { leftOutOfName, readLeftOutSnapshot } from '../../traffic/left-out/history.ts'
+import { readEventSnapshots } from '../../intake/revisions/history.ts'
+import { readSpendSnapshots } from '../../money/ad-spend/history.ts'
+import { readLeftOutSnapshots } from '../../traffic/left-out/history.ts'
 import { isAutomatic } from '../../traffic/automatic-weights/history.ts'
 import { endSnapshot, readEnds, testOfName } from '../../traffic/test-ends/history.ts'
 import type { Reading } from './reading.ts'
 
+type Found = (object: HistoryObject) => ObjectSnapshot | undefined
+
+/** How many objects of a kind are read at once. */
+export const READ_TOGETHER: Partial<
+  Record<HistoryKind, (reading: Reading, objects: readonly HistoryObject[]) => Promise<Found>>
+> = {
+  ad_spend: ({ db, org_id }, objects) => readSpendSnapshots(db, org_id, objects),
+  left_out: ({ db, org_id }, objects) => readLeftOutSnapshots(db, org_id, objects),
+  event: ({ database, org_id }, objects) => readEventSnapshots(database.reads, org_id, objects),
+}
+
 /** The object as it is in the transaction; undefined if there is none. */
 export async function readOther(reading: Reading, object: HistoryObject): Promise<ObjectSnapshot | undefined> {
-  if (object.kind === 'ad_spend')
-    return await readSpendSnapshot(reading.db, reading.org_id, {
-      campaign_id: object.id ?? '',
-      ...cellOfName(object.name ?? ''),
-    })
-  if (object.kind === 'left_out')
-    return await readLeftOutSnapshot(reading.db, reading.org_id, {
-      campaign_id: object.id ?? '',
-      ...leftOutOfName(object.name ?? ''),
-    })
   if (object.kind === 'split_test') return await readTest(reading, object)
   if (object.kind === 'rate') return await readRate(reading, object)
   return await readSubscriber(reading, object)

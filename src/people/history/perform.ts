@@ -1,5 +1,6 @@
 /** Runs endpoints by their names, as the caller, for deeds that change objects through the endpoints that anyone would use. */
 import { z } from 'zod'
+import type { HistoryKind } from '../../contract/history.ts'
 import type { RefusalName } from '../../contract/refusal-catalogue.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { CallCircumstances, Furnished, Ground, Member } from '../../ground/room.ts'
@@ -21,11 +22,13 @@ export type Performing = {
   readonly byName: ReadonlyMap<string, Furnished>
   readonly misfit: { readonly name: RefusalName; readonly hint?: string }
 }
+/** Kinds whose writes record themselves in a transaction and ask nobody else. */
+const NEVER_WAIT: ReadonlySet<HistoryKind> = new Set(['event', 'left_out'])
 type MemberContext = Ground & Omit<CallCircumstances, 'recorded'> & { readonly actor: Member }
 
 /**
  * The call of an endpoint as the caller, checked: the role that the endpoint asks for, and its body. `run` makes it with its history and returns what
- * the deed returns; `waits` tells that it asks Telegram, for which no transaction may wait. Refuses `role_forbidden` and `misfit`.
+ * the deed returns; `call` is what the deed gets; `waits` tells that it asks Telegram, for which no transaction may wait. Refuses `role_forbidden` and `misfit`.
  */
 export function checkedCall(
   { recorder, byName, misfit: { name: misfit, ...detail } }: Performing,
@@ -40,7 +43,8 @@ export function checkedCall(
     refuse('role_forbidden', { error: `this needs the role ${needed}` })
   const read = schema?.safeParse(body)
   if (read?.success === false) refuse(misfit, { error: z.prettifyError(read.error), ...detail })
-  const waits = typeof history === 'object' && 'in' in history && history.in !== 'event'
-  const run = (context: MemberContext) => recorder.run(one, context, { params, query, body: read?.data })
-  return { waits, run }
+  const waits = typeof history === 'object' && 'in' in history && !NEVER_WAIT.has(history.in)
+  const call = { params, query, body: read?.data }
+  const run = (context: MemberContext) => recorder.run(one, context, call)
+  return { waits, run, call }
 }

@@ -13,7 +13,6 @@ import {
   lockHistory,
   type ObjectChange,
   recordChanges,
-  type ObjectSnapshot,
 } from '../../ground/history/record.ts'
 import type { CallCircumstances, Furnished, Ground, Key, Member, Person, RecordedWrite } from '../../ground/room.ts'
 import { earliestMembership, JOIN_ORGANIZATION } from '../keys/key-organization.ts'
@@ -54,14 +53,14 @@ export function openRecorder(subjects: Subjects): Recorder {
     return await inOneTransaction(context.db, async trx => {
       const known = await lockObjects(trx, place.org_id, objects)
       const reading = readingOf(context, place, trx)
-      const before = await snapshots(subjects, reading, known)
+      const before = await subjects.readAll(reading, known)
       const result = await write(trx)
       const missing = (await objects(trx, result)).filter(object => !before.has(objectKey(object)))
-      const both = [...[...before.values()].map(({ object }) => object), ...missing]
-      const after = await snapshots(subjects, reading, both)
+      const both = [...known, ...missing]
+      const after = await subjects.readAll(reading, both)
       const changes = both.map((object): ObjectChange => {
         const key = objectKey(object)
-        return { ...object, before: before.get(key)?.is, after: after.get(key)?.is }
+        return { ...object, before: before.get(key), after: after.get(key) }
       })
       await recordChanges(trx, place.org_id, context.act, changes)
       return result
@@ -119,13 +118,6 @@ async function runNew(
     await recordChanges(trx, place.org_id, context.act, [{ ...object, before: undefined, after }])
     return result
   })
-}
-
-/** The objects as they are in the transaction, by their keys. */
-async function snapshots(subjects: Subjects, reading: Reading, objects: readonly HistoryObject[]) {
-  const found = new Map<string, { object: HistoryObject; is: ObjectSnapshot | undefined }>()
-  for (const object of objects) found.set(objectKey(object), { object, is: await subjects.read(reading, object) })
-  return found
 }
 
 const writeOf = ({ actor }: DeedContext, { params, body }: DecodedCall): Write => ({

@@ -8,10 +8,10 @@ import type { Access, Role } from '../../contract/endpoint.ts'
 import type { HistoryKind } from '../../contract/history.ts'
 import { NIL_ID, toUuid, toWireId } from '../../contract/ids.ts'
 import { Refusal } from '../../contract/refusals.ts'
-import type { ObjectFields, HistoryObject, ObjectSnapshot } from '../../ground/history/record.ts'
+import { type ObjectFields, type HistoryObject, objectKey, type ObjectSnapshot } from '../../ground/history/record.ts'
 import type { Furnished } from '../../ground/room.ts'
 import { ruleName } from '../../outgoing/postbacks/rule-name.ts'
-import { readOther } from './other-subjects.ts'
+import { READ_TOGETHER, readOther } from './other-subjects.ts'
 import type { Reading } from './reading.ts'
 import { readSecrets, type SecretsOf } from './secrets.ts'
 
@@ -116,8 +116,7 @@ const SUBJECTS: Record<
     },
     name: ({ from, to }) => `${day(from)} to ${day(to)}`,
   }),
-  // Read outside of the transaction, because the queue of conversions writes it in its own.
-  event: one('listRevisions', 'event_id payout hold_until data', { name: () => '' }),
+  event: one('listRevisions'),
   event_settings: ofWorkspace('readEventSettings', 'updated_by', { name: () => 'Event settings' }),
   alert_settings: ofWorkspace('readAlertSettings', '', { name: () => 'Alert settings' }),
   view: listed('listExploreViews', 'is_own saved_by', {
@@ -191,22 +190,39 @@ export function openSubjects(furnished: readonly Furnished[]) {
       }
     }
 
+  async function readSingle(reading: Reading, object: HistoryObject): Promise<ObjectSnapshot | undefined> {
+    const subject = subjectOf(object.kind)
+    if (subject === undefined) return await readOther(reading, object)
+    const id = object.id ?? NIL_ID
+    const read = await subject.read(asker(reading), id, reading)
+    if (read === undefined) return undefined
+    const fields = Object.fromEntries(Object.entries(read).filter(([name]) => !subject.without.includes(name)))
+    const secrets = (await subject.secrets?.(reading, id)) ?? {}
+    return { name: subject.name(read), fields, secrets, only_for: subject.onlyFor?.(read, reading) ?? null }
+  }
+
+  /** The objects as they are in the transaction, by their keys; undefined for those that there are not. */
+  async function readAll(reading: Reading, objects: readonly HistoryObject[]): Promise<Snapshots> {
+    const found = new Map<string, ObjectSnapshot | undefined>()
+    for (const [kind, ofKind] of Map.groupBy(objects, object => object.kind)) {
+      const together = await READ_TOGETHER[kind]?.(reading, ofKind)
+      for (const object of ofKind)
+        found.set(objectKey(object), together === undefined ? await readSingle(reading, object) : together(object))
+    }
+    return found
+  }
+
   return {
+    readAll,
     /** The role that the kind's own endpoint asks for. */
     roleFor: (kind: HistoryKind): Role => roleOf(named(subjectOf(kind)?.by ?? 'readOffer').endpoint.access),
     /** The object as it is in the transaction; undefined if there is none. */
     async read(reading: Reading, object: HistoryObject): Promise<ObjectSnapshot | undefined> {
-      const subject = subjectOf(object.kind)
-      if (subject === undefined) return await readOther(reading, object)
-      const id = object.id ?? NIL_ID
-      const read = await subject.read(asker(reading), id, reading)
-      if (read === undefined) return undefined
-      const fields = Object.fromEntries(Object.entries(read).filter(([name]) => !subject.without.includes(name)))
-      const secrets = (await subject.secrets?.(reading, id)) ?? {}
-      return { name: subject.name(read), fields, secrets, only_for: subject.onlyFor?.(read, reading) ?? null }
+      return (await readAll(reading, [object])).get(objectKey(object))
     },
   }
 }
+type Snapshots = ReadonlyMap<string, ObjectSnapshot | undefined>
 export type Subjects = ReturnType<typeof openSubjects>
 
 type Deed = (context: object, call: object) => unknown

@@ -25,7 +25,8 @@ import { readingOf, type Recorder } from './recorder.ts'
 import { isAtLeast, type StoredRow, visibleRows } from './rows.ts'
 import type { Reading } from './reading.ts'
 import type { Subjects } from './subjects.ts'
-import { objectOfRow, planFor, type UndoVerdicts } from './verdicts.ts'
+import { WRITE_TOGETHER } from './together.ts'
+import { knowing, objectOfRow, objectsOf, planFor, type UndoVerdicts } from './verdicts.ts'
 
 type UndoContext = Context<typeof api.undoChange>
 type Restore = typeof restoreOffer
@@ -54,13 +55,17 @@ const undoingOf =
     return id
   }
 
-/** Conversions that are put back at a time: the queue records them in one batch. */
-const GROUP = 50
+/** Conversions that are put back at a time: the queue records them in few batches. */
+const GROUP = 250
 
-/** Runs work on conversions, some at a time, so that an act on thousands of them is put back within seconds. */
-async function inGroups(rows: readonly StoredRow[], work: (row: StoredRow) => Promise<void>): Promise<void> {
+/** Runs work on groups of conversions, so that an act on thousands of them is put back within seconds. */
+async function inGroups(
+  rows: readonly StoredRow[],
+  workOn: (group: readonly StoredRow[]) => Promise<(row: StoredRow) => Promise<void>>,
+): Promise<void> {
   for (let from = 0; from < rows.length; from += GROUP) {
-    const results = await Promise.allSettled(rows.slice(from, from + GROUP).map(work))
+    const group = rows.slice(from, from + GROUP)
+    const results = await Promise.allSettled(group.map(await workOn(group)))
     for (const result of results) if (result.status === 'rejected') throw result.reason
   }
 }
@@ -76,8 +81,13 @@ function openPuttingBack(
   const performing: Performing = { recorder, byName, misfit: { name: 'undo_needs', hint: 'Change it by hand.' } }
 
   /** Returns what must wait for the commit: calls that ask Telegram, for which no transaction may wait. */
-  async function putBack(context: UndoContext, reading: Reading, row: StoredRow, chosen: Chosen): Promise<Later[]> {
-    const calls = await planFor(subjects, reading, row, chosen.begun.has(row.id))
+  async function putBack(
+    context: UndoContext,
+    { known, reading }: { readonly known: Pick<Subjects, 'read'>; readonly reading: Reading },
+    row: StoredRow,
+    chosen: Chosen,
+  ): Promise<Later[]> {
+    const calls = await planFor(known, reading, row, chosen.begun.has(row.id))
     const act = { ...context.act, undoes: undoingOf(row, chosen) }
     const restore = row.change === 'deleted' ? RESTORES[row.kind] : undefined
     if (restore === undefined) {
@@ -101,6 +111,35 @@ function openPuttingBack(
     return []
   }
 
+  /** Puts rows of one kind back by one write. False if they are no such rows, or the write is refused. */
+  async function putBackTogether(
+    context: UndoContext,
+    reading: Reading,
+    rows: readonly StoredRow[],
+    { ids }: Chosen,
+    explain: Explain,
+  ): Promise<boolean> {
+    const kinds = new Set(rows.map(({ kind }) => kind))
+    const [kind] = kinds
+    const write = kind !== undefined && kinds.size === 1 ? WRITE_TOGETHER[kind] : undefined
+    if (write === undefined) return false
+    const known = knowing(await subjects.readAll(reading, objectsOf(rows)))
+    const act = { ...context.act, undoes: (of: HistoryObject) => ids.get(objectKey(of)) }
+    const calls: ReturnType<typeof checkedCall>[] = []
+    const plan = async (row: StoredRow) => {
+      for (const call of await planFor(known, reading, row)) calls.push(checkedCall(performing, context, call))
+    }
+    for (const row of rows) await explained(row, explain, plan(row))
+    try {
+      await context.db.transaction().execute(trx => write({ ...context, db: trx, act }, recorder, rows, calls))
+      return true
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      // One by one, the row is found that is refused.
+      return false
+    }
+  }
+
   /** Puts the rows back in one transaction, newest first: all or none. `find` is called again under the locks of the rows' objects. */
   async function putBackAll(context: UndoContext, find: FindRows, explain: Explain) {
     const { actor, act } = context
@@ -109,20 +148,26 @@ function openPuttingBack(
       // Read again under the locks: another call may have put the same rows back.
       const rows = await find(trx)
       const reading = readingOf(context, actor, trx)
-      // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
-      const events = rows.filter(({ kind }) => kind === 'event')
-      await inGroups(events, async row => void (await explained(row, explain, planFor(subjects, reading, row))))
-      const ids = new Map(rows.map(row => [objectKey(objectOfRow(row)), row.id]))
-      const chosen: Chosen = { ids, begun: new Set() }
+      const chosen: Chosen = { ids: new Map(rows.map(row => [objectKey(objectOfRow(row)), row.id])), begun: new Set() }
       const waiting: Later[] = []
-      const undo = async (row: StoredRow) => {
-        const later = await explained(row, explain, putBack({ ...context, db: trx }, reading, row, chosen))
-        waiting.push(...later)
+      const undoing = (known: Pick<Subjects, 'read'>) => async (row: StoredRow) => {
+        const work = putBack({ ...context, db: trx }, { known, reading }, row, chosen)
+        waiting.push(...(await explained(row, explain, work)))
       }
       const newestFirst = rows.toSorted((a, b) => (a.id < b.id ? 1 : -1))
-      const areApart = ids.size === rows.length
-      if (areApart && events.length === rows.length) await inGroups(newestFirst, undo)
-      else for (const row of newestFirst) await undo(row)
+      const areApart = chosen.ids.size === rows.length
+      const events = rows.filter(({ kind }) => kind === 'event')
+      // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
+      const known = knowing(await subjects.readAll(reading, objectsOf(events)))
+      for (const row of events) await explained(row, explain, planFor(known, reading, row))
+      if (areApart && events.length === rows.length)
+        await inGroups(newestFirst, async group => {
+          // A statement now and then, because the server ends transactions that are idle for long.
+          await sql`select 1`.execute(trx)
+          return undoing(knowing(await subjects.readAll(reading, objectsOf(group))))
+        })
+      else if (!(areApart && (await putBackTogether({ ...context, db: trx }, reading, newestFirst, chosen, explain))))
+        for (const row of newestFirst) await undoing(subjects)(row)
       return waiting
     })
     for (const run of later) await run(context.db)

@@ -131,25 +131,23 @@ export function openVerdicts(subjects: Subjects) {
       const { actor, db } = context
       const reading = readingOf(context, actor, db)
       const described: api.HistoryRow[] = []
-      const once = readingOnce(subjects)
-      for (const row of rows) described.push({ ...shape(row), cannot_undo: await present(once, reading, row) })
+      const open = rows.filter(row => lasting(row) === null)
+      const known = knowing(await subjects.readAll(reading, objectsOf(open)))
+      for (const row of rows) described.push({ ...shape(row), cannot_undo: await present(known, reading, row) })
       return described
     },
   }
 }
 
-/** Reads each object once: the rows of a page are often about a few objects. */
-function readingOnce(subjects: Subjects): Pick<Subjects, 'read'> {
-  const known = new Map<string, Promise<ObjectSnapshot | undefined>>()
-  return {
-    read(reading, object) {
-      const key = objectKey(object)
-      const found = known.get(key) ?? subjects.read(reading, object)
-      known.set(key, found)
-      return found
-    },
-  }
-}
+/** The objects of the rows, each once: the rows of a page are often about a few objects. */
+export const objectsOf = (rows: readonly StoredRow[]): HistoryObject[] => [
+  ...new Map(rows.map(row => [objectKey(objectOfRow(row)), objectOfRow(row)])).values(),
+]
+
+/** Answers with what was read before. */
+export const knowing = (known: Awaited<ReturnType<Subjects['readAll']>>): Pick<Subjects, 'read'> => ({
+  read: async (_reading, object) => known.get(objectKey(object)),
+})
 
 function shape({ actor_kind, actor_id, actor_name, tool, host, because, fields, ...row }: StoredRow) {
   const actor = { kind: actor_kind, id: actor_id, name: actor_name, tool, host, because }

@@ -1,9 +1,9 @@
 /** Left-out values as the history has them: the object is the campaign, and the name tells its values apart. Owns no table. */
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { toWireId } from '../../contract/ids.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { msOfDatabase } from '../../contract/moments.ts'
-import type { HistoryObject, ObjectSnapshot } from '../../ground/history/record.ts'
+import { type HistoryObject, objectKey, type ObjectSnapshot } from '../../ground/history/record.ts'
 
 type Placed = { readonly campaign_id: string; readonly field: string; readonly value: string }
 type Details = {
@@ -38,19 +38,21 @@ export const leftOutSnapshot = (of: Placed & Details): ObjectSnapshot => ({
   only_for: null,
 })
 
-/** The value as it is in the transaction. */
-export async function readLeftOutSnapshot(
+/** These values as they are in the transaction, by campaign and name. */
+export async function readLeftOutSnapshots(
   db: Kysely<Tables>,
   org_id: number,
-  of: Placed,
-): Promise<ObjectSnapshot | undefined> {
-  const row = await db
-    .selectFrom('left_out_values')
-    .select(['offer_id', 'note', 'until', 'let_in_share'])
-    .where('org_id', '=', org_id)
-    .where('campaign_id', '=', of.campaign_id)
-    .where('field', '=', of.field)
-    .where('value', '=', of.value)
-    .executeTakeFirst()
-  return row === undefined ? undefined : leftOutSnapshot({ ...of, ...row })
+  objects: readonly HistoryObject[],
+): Promise<(object: HistoryObject) => ObjectSnapshot | undefined> {
+  const sought = objects.map(({ id, name = '' }) => ({ campaign_id: id, ...leftOutOfName(name) }))
+  const { rows } = await sql<Placed & Details>`
+    select campaign_id, field, value, offer_id, note, until, let_in_share from left_out_values
+    where org_id = ${org_id} and (campaign_id, field, value) in (
+      select * from unnest(${sought.map(({ campaign_id }) => campaign_id)}::uuid[],
+        ${sought.map(({ field }) => field)}::text[], ${sought.map(({ value }) => value)}::text[]))`.execute(db)
+  const found = new Map(rows.map(row => [objectKey(leftOutObject(row)), row]))
+  return object => {
+    const row = found.get(objectKey(object))
+    return row === undefined ? undefined : leftOutSnapshot(row)
+  }
 }

@@ -71,7 +71,7 @@ export async function letIn(
   context: Context<typeof api.letIn>,
   { params, query: { field, value: only } }: Call<typeof api.letIn>,
 ) {
-  const remove = { field, ...(only === undefined ? {} : { only }) }
+  const remove = { field, ...(only === undefined ? {} : { only: [only] }) }
   const { removed } = await changeLists(context, { campaign_ids: [idOf(params.id)], remove })
   return { removed: removed.length }
 }

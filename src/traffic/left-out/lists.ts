@@ -42,12 +42,16 @@ export type LeftOutRow = Entry & {
   readonly created_at: string
 }
 
-/** What a change adds, and which values of a campaign's field it removes: one, all, or all but some. */
+/** What a change adds, and which values of a campaign's field it removes: some, all, or all but some. */
 export type ListChange = {
   readonly campaign_ids: readonly string[]
   readonly add?: readonly Entry[]
   readonly details?: Details
-  readonly remove?: { readonly field: LeftOutField; readonly only?: string; readonly except?: readonly string[] }
+  readonly remove?: {
+    readonly field: LeftOutField
+    readonly only?: readonly string[]
+    readonly except?: readonly string[]
+  }
 }
 
 export type Writing = Pick<Context<typeof api.leaveOut>, 'db' | 'actor' | 'act'>
@@ -169,7 +173,7 @@ async function rowsToRemove(
     .where('org_id', '=', org_id)
     .where('campaign_id', '=', sql<string>`any(${ids}::uuid[])`)
     .where('field', '=', field)
-  if (only !== undefined) rows = rows.where('value', '=', only)
+  if (only !== undefined) rows = rows.where('value', '=', sql<string>`any(${only}::text[])`)
   if (except !== undefined) rows = rows.where(sql<boolean>`value <> all(${except}::text[])`)
   return await rows.$castTo<LeftOutRow>().execute()
 }
