@@ -2,8 +2,10 @@
 // protocol, the Inspector. All on loopback, without the network.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -14,6 +16,7 @@ import { ALL_RIGHTS } from '../src/contract/rights.ts'
 import { TOOLS } from '../src/mcp/tools/all.ts'
 import { seedKey, seedOrganization, useHouse, type TestHouse } from './support/house.ts'
 import { type KeyProxy, startKeyProxy } from './support/key-proxy.ts'
+import { seedSignedIn } from './support/people.ts'
 
 /** Long, because the machine may be busy with other tests. */
 const PATIENCE_MS = 240_000
@@ -151,19 +154,34 @@ const flags = (values: Record<string, string>): string[] =>
 
 type Ended = { code: number; output: string }
 
-/** Runs a package's program with this Node, with its own home folder and without a proxy. */
-function runProgram(packageName: string, program: string, args: readonly string[]): Promise<Ended> {
+/** Starts a package's program with this Node, with its own home folder and without a proxy. */
+function start(packageName: string, program: string, args: readonly string[]) {
   const place = dirname(createRequire(import.meta.url).resolve(`${packageName}/package.json`))
   const env = { PATH: process.env['PATH'], HOME: folder, NO_COLOR: '1' }
-  return new Promise(resolve =>
-    execFile(
-      process.execPath,
-      [join(place, program), ...args],
-      { env, cwd: folder, timeout: PATIENCE_MS, maxBuffer: 2 ** 24 },
-      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr }),
-    ),
+  const { promise: ended, resolve } = Promise.withResolvers<Ended>()
+  const { stdout } = execFile(
+    process.execPath,
+    [join(place, program), ...args],
+    { env, cwd: folder, timeout: PATIENCE_MS, maxBuffer: 2 ** 24 },
+    (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), output: out + err }),
   )
+  /** The first part of its output that matches. Throws if it ends before. */
+  const until = (pattern: RegExp): Promise<string> => {
+    const { promise, resolve: found, reject } = Promise.withResolvers<string>()
+    let said = ''
+    stdout?.on('data', (part: unknown) => {
+      said += String(part)
+      const [match] = pattern.exec(said) ?? []
+      if (match !== undefined) found(match)
+    })
+    void ended.then(({ output }) => reject(new Error(`it ended: ${output}`)))
+    return promise
+  }
+  return { ended, until }
 }
+
+const runProgram = (packageName: string, program: string, args: readonly string[]): Promise<Ended> =>
+  start(packageName, program, args).ended
 
 describe('the conformance suite of the protocol', () => {
   for (const version of ['2025-11-25', '2026-07-28'])
@@ -190,6 +208,48 @@ describe('the conformance suite of the protocol', () => {
   })
 })
 
+test('the authorization scenarios of the suite pass, with the consent of a person', {
+  timeout: PATIENCE_MS,
+}, async () => {
+  const { host, origin } = new URL(url)
+  const owner = await seedSignedIn(house)
+  const port = await freePort()
+  const redirect_uri = `http://127.0.0.1:${port}/callback`
+  const registered = await fetch(`${origin}/oauth/register`, {
+    method: 'POST',
+    body: JSON.stringify({ client_name: 'Conformance', redirect_uris: [redirect_uri] }),
+  })
+  const { client_id } = (await registered.json()) as { client_id: string }
+  const found = join(folder, 'authorization')
+  const asked = {
+    url: origin,
+    'client-id': client_id,
+    resource: `${origin}/mcp`,
+    port: String(port),
+    'output-dir': found,
+  }
+  const suite = start('@modelcontextprotocol/conformance', 'dist/index.js', ['authorization', ...flags(asked)])
+  const said = await suite.until(/^http\S+\/oauth\/authorize\?\S+$/m)
+  const request = Object.fromEntries(new URL(said).searchParams)
+  const grant = { organization_id: owner.organization_id, read: ['clicks'], write: [], delete: [] }
+  const headers = { host, origin, cookie: owner.cookie ?? '' }
+  const consent = await house.call('POST', '/api/connections', { body: { request, grant }, headers })
+  assert.equal(consent.statusCode, 201, consent.body)
+  await fetch(String(consent.data()['redirect']))
+  const { code, output } = await suite.ended
+  assert.equal(code, 0, output)
+  assertChecks('authorization', found)
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
 /** Runs the suite against the tool endpoint. */
 const judge = (asked: Record<string, string>, ...more: string[]): Promise<Ended> =>
   runProgram('@modelcontextprotocol/conformance', 'dist/index.js', [
@@ -205,7 +265,7 @@ const judge = (asked: Record<string, string>, ...more: string[]): Promise<Ended>
 function assertChecks(name: string, folderOfRun: string): void {
   const golden = join(import.meta.dirname, `hosts/checks-${name}.golden.txt`)
   const lines = readdirSync(folderOfRun).map(run => {
-    const scenario = run.replace(/^server-(.*)-\d{4}-\d\d-\d\dT.*$/, '$1')
+    const scenario = run.replace(/^(?:authorization-)?server-(.*)-\d{4}-\d\d-\d\dT.*$/, '$1')
     const checks = JSON.parse(readFileSync(join(folderOfRun, run, 'checks.json'), 'utf8')) as Check[]
     const wrong = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
     const passed = checks.filter(({ status }) => status === 'SUCCESS').length

@@ -151,7 +151,7 @@ describe('the transport refuses', () => {
         /no tool "service_list_campaigns"\. Similar: service_create_campaign, service_update_campaign, service_delete_campaign\. No tool lists/,
       ],
       ['create_offer', /Similar: service_create_offer/],
-      ['service_read_funnel', /service_update_funnel.*No tool shows the settings of an object: ask the person/],
+      ['service_read_funnel', /service_update_funnel.*Only a dry run of its update shows settings of an object/],
       ['x', /no tool "x"\.$/],
     ] as const) {
       const { error } = (await send(house, key, 'tools/call', { name, arguments: {} })).json<ToolMessage>()

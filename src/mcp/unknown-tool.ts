@@ -5,7 +5,7 @@ const NAMES = TOOLS.map(({ shown }) => shown.name)
 
 const LISTS =
   'No tool lists objects: service_get_report with dimension campaign or offer and service_list_clicks name those with traffic; other ids are in the answers that created the objects. ' +
-  'No tool shows the settings of an object: ask the person, who sees them in the dashboard.'
+  'Only a dry run of its update shows settings of an object: those that the call would change. For others ask the person, who sees them in the dashboard.'
 
 /** Words in tool names that do not say which kind of object is meant. */
 const VERBS = new Set([
