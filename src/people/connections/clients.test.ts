@@ -29,6 +29,7 @@ const ANSWERS: Record<string, (response: ServerResponse, document: object) => vo
   '/of-another': (response, document) => json(response, { ...document, client_id: `${base}/host.json` }),
   '/moved': response => response.writeHead(302, { location: '/host.json' }).end(),
   '/large': (response, document) => json(response, { ...document, padding: 'x'.repeat(65_536) }),
+  '/script': (response, document) => json(response, { ...document, redirect_uris: ['javascript:alert(1)'] }),
   '/broken': response => response.writeHead(200, { 'content-type': 'application/json' }).end('{'),
 }
 
@@ -85,7 +86,17 @@ test('a host with a document is shown by its name and the domain that published 
 })
 
 test('a document of another host, of another type, that moved, is too large or is none is not believed', async () => {
-  for (const path of ['/of-another', '/page', '/upload', '/untyped', '/moved', '/large', '/broken', '/missing']) {
+  for (const path of [
+    '/of-another',
+    '/page',
+    '/upload',
+    '/untyped',
+    '/moved',
+    '/large',
+    '/script',
+    '/broken',
+    '/missing',
+  ]) {
     asked.length = 0
     const shown = await asking(base + path)
     assert.deepEqual([shown.statusCode, shown.data()['code']], [400, 'connection_client_unknown'], path)

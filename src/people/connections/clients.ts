@@ -39,10 +39,14 @@ const RedirectUri = z
     return url.protocol === 'https:' || isLocalRedirect(url)
   }, 'must be an https address, http on this machine, or a scheme of your program followed by ://, without a fragment')
 
+/** Control characters, and those that change the direction of the words around them. */
+const MISLEADING = /[\p{Cc}\p{Bidi_Control}]/gu
+
 /** The fields of a registration or a document that are read; others are ignored. */
 export const ClientDraft = z.object({
   client_name: z
     .string()
+    .overwrite(name => name.replaceAll(MISLEADING, ''))
     .trim()
     .min(1)
     .max(100)
