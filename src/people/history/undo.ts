@@ -70,6 +70,104 @@ async function inGroups(
   }
 }
 
+/** What putting rows back is done with. */
+type Parts = { readonly subjects: Subjects; readonly recorder: Recorder; readonly performing: Performing }
+/** The objects as they are read for the rows at hand, and how. */
+type Sight = { readonly known: Pick<Subjects, 'read'>; readonly reading: Reading }
+
+/** Returns what must wait for the commit: calls that ask Telegram, for which no transaction may wait. */
+async function putBack(
+  { recorder, performing }: Parts,
+  context: UndoContext,
+  { known, reading }: Sight,
+  row: StoredRow,
+  chosen: Chosen,
+): Promise<Later[]> {
+  const calls = await planFor(known, reading, row, chosen.begun.has(row.id))
+  const act = { ...context.act, undoes: undoingOf(row, chosen) }
+  const restore = row.change === 'deleted' ? RESTORES[row.kind] : undefined
+  if (restore === undefined) {
+    const later: Later[] = []
+    for (const call of calls) {
+      const { waits, run } = checkedCall(performing, context, call)
+      if (waits) later.push(db => run({ ...context, db, act }))
+      else await run({ ...context, act })
+    }
+    return later
+  }
+  if (!isAtLeast(context.actor.role, 'admin')) refuse('role_forbidden', { error: 'this needs the role admin' })
+  const { id } = objectOfRow(row)
+  await recorder.recordedIn({ ...context, act })(
+    () => [objectOfRow(row)],
+    async trx => {
+      if (!(await restore(trx, context.actor.org_id, id ?? ''))) refuse('undo_needs', { error: 'it is gone for good' })
+    },
+  )
+  return []
+}
+
+/** Puts rows of one kind back by one write. False if they are no such rows, or the write is refused. */
+async function putBackTogether(
+  { subjects, recorder, performing }: Parts,
+  context: UndoContext,
+  reading: Reading,
+  rows: readonly StoredRow[],
+  explain: Explain,
+): Promise<boolean> {
+  const kinds = new Set(rows.map(({ kind }) => kind))
+  const [kind] = kinds
+  const write = kind !== undefined && kinds.size === 1 ? WRITE_TOGETHER[kind] : undefined
+  if (write === undefined) return false
+  const known = knowing(await subjects.readAll(reading, objectsOf(rows)))
+  const ids = new Map(rows.map(row => [objectKey(objectOfRow(row)), row.id]))
+  const act = { ...context.act, undoes: (of: HistoryObject) => ids.get(objectKey(of)) }
+  const calls: ReturnType<typeof checkedCall>[] = []
+  const plan = async (row: StoredRow) => {
+    for (const call of await planFor(known, reading, row)) calls.push(checkedCall(performing, context, call))
+  }
+  for (const row of rows) await explained(row, explain, plan(row))
+  try {
+    await context.db.transaction().execute(trx => write({ ...context, db: trx, act }, recorder, rows, calls))
+    return true
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    // One by one, the row is found that is refused.
+    return false
+  }
+}
+
+/** Puts the rows back in the transaction `context.db`, newest first. Returns what must wait for the commit. */
+async function putBackIn(
+  parts: Parts,
+  context: UndoContext,
+  rows: readonly StoredRow[],
+  explain: Explain,
+): Promise<Later[]> {
+  const { subjects } = parts
+  const { actor, db } = context
+  const reading = readingOf(context, actor, db)
+  const chosen: Chosen = { ids: new Map(rows.map(row => [objectKey(objectOfRow(row)), row.id])), begun: new Set() }
+  const waiting: Later[] = []
+  const undoing = (known: Pick<Subjects, 'read'>) => async (row: StoredRow) => {
+    waiting.push(...(await explained(row, explain, putBack(parts, context, { known, reading }, row, chosen))))
+  }
+  const newestFirst = rows.toSorted((a, b) => (a.id < b.id ? 1 : -1))
+  const areApart = chosen.ids.size === rows.length
+  const events = rows.filter(({ kind }) => kind === 'event')
+  // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
+  const known = knowing(await subjects.readAll(reading, objectsOf(events)))
+  for (const row of events) await explained(row, explain, planFor(known, reading, row))
+  if (areApart && events.length === rows.length)
+    await inGroups(newestFirst, async group => {
+      // A statement now and then, because the server ends transactions that are idle for long.
+      await sql`select 1`.execute(db)
+      return undoing(knowing(await subjects.readAll(reading, objectsOf(group))))
+    })
+  else if (!areApart || !(await putBackTogether(parts, context, reading, newestFirst, explain)))
+    for (const row of newestFirst) await undoing(subjects)(row)
+  return waiting
+}
+
 /** Puts rows back. `furnished` are the endpoints that it writes by. */
 function openPuttingBack(
   subjects: Subjects,
@@ -79,103 +177,20 @@ function openPuttingBack(
 ) {
   const byName = new Map(furnished.map(one => [one.name, one]))
   const performing: Performing = { recorder, byName, misfit: { name: 'undo_needs', hint: 'Change it by hand.' } }
+  const parts: Parts = { subjects, recorder, performing }
 
-  /** Returns what must wait for the commit: calls that ask Telegram, for which no transaction may wait. */
-  async function putBack(
-    context: UndoContext,
-    { known, reading }: { readonly known: Pick<Subjects, 'read'>; readonly reading: Reading },
-    row: StoredRow,
-    chosen: Chosen,
-  ): Promise<Later[]> {
-    const calls = await planFor(known, reading, row, chosen.begun.has(row.id))
-    const act = { ...context.act, undoes: undoingOf(row, chosen) }
-    const restore = row.change === 'deleted' ? RESTORES[row.kind] : undefined
-    if (restore === undefined) {
-      const later: Later[] = []
-      for (const call of calls) {
-        const { waits, run } = checkedCall(performing, context, call)
-        if (waits) later.push(db => run({ ...context, db, act }))
-        else await run({ ...context, act })
-      }
-      return later
-    }
-    if (!isAtLeast(context.actor.role, 'admin')) refuse('role_forbidden', { error: 'this needs the role admin' })
-    const { id } = objectOfRow(row)
-    await recorder.recordedIn({ ...context, act })(
-      () => [objectOfRow(row)],
-      async trx => {
-        if (!(await restore(trx, context.actor.org_id, id ?? '')))
-          refuse('undo_needs', { error: 'it is gone for good' })
-      },
-    )
-    return []
-  }
-
-  /** Puts rows of one kind back by one write. False if they are no such rows, or the write is refused. */
-  async function putBackTogether(
-    context: UndoContext,
-    reading: Reading,
-    rows: readonly StoredRow[],
-    { ids }: Chosen,
-    explain: Explain,
-  ): Promise<boolean> {
-    const kinds = new Set(rows.map(({ kind }) => kind))
-    const [kind] = kinds
-    const write = kind !== undefined && kinds.size === 1 ? WRITE_TOGETHER[kind] : undefined
-    if (write === undefined) return false
-    const known = knowing(await subjects.readAll(reading, objectsOf(rows)))
-    const act = { ...context.act, undoes: (of: HistoryObject) => ids.get(objectKey(of)) }
-    const calls: ReturnType<typeof checkedCall>[] = []
-    const plan = async (row: StoredRow) => {
-      for (const call of await planFor(known, reading, row)) calls.push(checkedCall(performing, context, call))
-    }
-    for (const row of rows) await explained(row, explain, plan(row))
-    try {
-      await context.db.transaction().execute(trx => write({ ...context, db: trx, act }, recorder, rows, calls))
-      return true
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error
-      // One by one, the row is found that is refused.
-      return false
-    }
-  }
-
-  /** Puts the rows back in one transaction, newest first: all or none. `find` is called again under the locks of the rows' objects. */
-  async function putBackAll(context: UndoContext, find: FindRows, explain: Explain) {
+  /** Puts the rows back in one transaction: all or none. `find` is called again under the locks of the rows' objects. */
+  return async function putBackAll(context: UndoContext, find: FindRows, explain: Explain) {
     const { actor, act } = context
     const later = await inOneTransaction(context.db, async trx => {
       await lockHistory(trx, actor.org_id, (await find(trx)).map(objectOfRow))
       // Read again under the locks: another call may have put the same rows back.
-      const rows = await find(trx)
-      const reading = readingOf(context, actor, trx)
-      const chosen: Chosen = { ids: new Map(rows.map(row => [objectKey(objectOfRow(row)), row.id])), begun: new Set() }
-      const waiting: Later[] = []
-      const undoing = (known: Pick<Subjects, 'read'>) => async (row: StoredRow) => {
-        const work = putBack({ ...context, db: trx }, { known, reading }, row, chosen)
-        waiting.push(...(await explained(row, explain, work)))
-      }
-      const newestFirst = rows.toSorted((a, b) => (a.id < b.id ? 1 : -1))
-      const areApart = chosen.ids.size === rows.length
-      const events = rows.filter(({ kind }) => kind === 'event')
-      // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
-      const known = knowing(await subjects.readAll(reading, objectsOf(events)))
-      for (const row of events) await explained(row, explain, planFor(known, reading, row))
-      if (areApart && events.length === rows.length)
-        await inGroups(newestFirst, async group => {
-          // A statement now and then, because the server ends transactions that are idle for long.
-          await sql`select 1`.execute(trx)
-          return undoing(knowing(await subjects.readAll(reading, objectsOf(group))))
-        })
-      else if (!(areApart && (await putBackTogether({ ...context, db: trx }, reading, newestFirst, chosen, explain))))
-        for (const row of newestFirst) await undoing(subjects)(row)
-      return waiting
+      return await putBackIn(parts, { ...context, db: trx }, await find(trx), explain)
     })
     for (const run of later) await run(context.db)
     const rows = visibleRows(context.db, actor, subjects.roleFor).where('h.act_id', '=', act.act_id)
     return { act_id: act.act_id, data: await verdicts.describe(context, await rows.orderBy('h.id', 'desc').execute()) }
   }
-
-  return putBackAll
 }
 
 /** The deeds that put changes back. `furnished` are the endpoints that they write by. */
