@@ -280,6 +280,15 @@ test('verdicts on conversions are put back as one', async () => {
     assert.deepEqual([status, amount], ['approved', '7'])
   }
   assert.ok(owner)
+  await call('POST', '/api/events/revisions/import', { csv, dry_run: false })
+  const [again] = await rows('kind=event&limit=1')
+  await call('POST', `/api/events/${events[0]}/revisions`, { status: 'approved' })
+  assert.deepEqual(refusalOf(await undo(again, { whole_act: true })), [409, 'changed_since'])
+  const standing = await Promise.all(events.map(event => call('GET', `/api/events/${event}/revisions`)))
+  assert.deepEqual(
+    standing.map(reply => reply.data()['status']),
+    ['approved', 'rejected'],
+  )
 })
 
 test('a version of a click flow is put back by publishing the earlier one again; the draft stays', async () => {
