@@ -48,7 +48,7 @@ test('an idle patient connection that the server ends does not end the process',
   const pool = openPatientPool(nodes(ground.connection))
   const pid = async () => (await pool.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid
   const first = await pid()
-  await ground.database.worker.query('select pg_terminate_backend($1)', [first])
+  await ground.database.worker.query('select pg_terminate_backend($1::int)', [first])
   await eventually('it is gone', () => pool.totalCount === 0)
   assert.notEqual(await pid(), first)
   await pool.end()
