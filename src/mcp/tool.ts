@@ -97,17 +97,29 @@ export type Tool = {
   withArgumentNames(text: string): string
 }
 
-/** Declares a tool. */
-export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
-  const right = rightOf(draft.endpoint.access)
-  if (right === undefined) throw new Error(`${draft.name}: no right opens ${draft.endpoint.route}`)
+type InputSchema = Tool['shown']['inputSchema']
+type ToolInput = { readonly derived: DerivedFields; readonly schema: InputSchema }
+
+/** A tool's arguments, derived from the fields of its route. */
+function inputOf(draft: Draft<Endpoint>, fields: readonly (readonly [string, FieldText | LeftOut])[]): ToolInput {
   const derived = derivedFields(draft.endpoint)
-  const fields = Object.entries<FieldText | LeftOut>(draft.fields)
   const properties = propertiesOf(draft, fields, derived)
   const required = [
     ...(draft.id === undefined ? [] : [draft.id.name]),
     ...derived.required.filter(name => name in properties),
   ]
+  const needed = required.length > 0 ? { required } : {}
+  return { derived, schema: { type: 'object', properties, ...needed, additionalProperties: false } }
+}
+
+/** Declares a tool. */
+export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
+  const right = rightOf(draft.endpoint.access)
+  if (right === undefined) throw new Error(`${draft.name}: no right opens ${draft.endpoint.route}`)
+  const fields = Object.entries<FieldText | LeftOut>(draft.fields)
+  let kept: ToolInput | undefined
+  // Derived at the first use, because all schemas together would take a twentieth of each start.
+  const input = () => (kept ??= inputOf(draft, fields))
   return {
     endpoint: draft.endpoint,
     right,
@@ -115,11 +127,8 @@ export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
       name: draft.name,
       title: draft.title,
       description: draft.description,
-      inputSchema: {
-        type: 'object',
-        properties,
-        ...(required.length > 0 ? { required } : {}),
-        additionalProperties: false,
+      get inputSchema() {
+        return input().schema
       },
       annotations: draft.hints,
     },
@@ -135,7 +144,8 @@ export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
       ...(draft.hints.destructiveHint ? [CONFIRMATION] : []),
     ],
     requestFor: sent => {
-      const read = readArguments(draft.name, properties, sent)
+      const { derived, schema } = input()
+      const read = readArguments(draft.name, schema.properties, sent)
       const objection = objectionTo(draft, read)
       return { ...requestFor(draft, derived, read.given), ...(objection === undefined ? {} : { objection }) }
     },
