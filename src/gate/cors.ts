@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Endpoint, routeOf } from '../contract/endpoint.ts'
 import { refuse } from '../contract/refusals.ts'
+import type { VisitCount } from './request-metrics.ts'
 
 const ANY_ORIGIN = { 'access-control-allow-origin': '*' }
 const DAY_SECONDS = '86400'
@@ -20,8 +21,8 @@ export function allowOrigins(endpoint: Endpoint, request: FastifyRequest, reply:
   if (exposes.length > 0) reply.header('access-control-expose-headers', exposes.join(', '))
 }
 
-/** Answers the question of browsers whether a page may send such a request. */
-export function answerPreflight(app: FastifyInstance, endpoint: Endpoint): void {
+/** Answers the question of browsers whether a page may send such a request. `count` counts the answers if no hook does. */
+export function answerPreflight(app: FastifyInstance, endpoint: Endpoint, count?: VisitCount): void {
   const { method, path: url } = routeOf(endpoint)
   const { sends = [] } = endpoint.cors ?? {}
   const headers = {
@@ -34,7 +35,10 @@ export function answerPreflight(app: FastifyInstance, endpoint: Endpoint): void 
     method: 'OPTIONS',
     url,
     config: { endpoint },
-    handler: async (request, reply) =>
-      isOpenTo(endpoint, request) ? reply.code(204).headers(headers).send() : refuse('route_not_found'),
+    handler: async (request, reply) => {
+      if (!isOpenTo(endpoint, request)) return refuse('route_not_found')
+      count?.(204, performance.now() - request.arrived_at)
+      return reply.code(204).headers(headers).send()
+    },
   })
 }

@@ -37,7 +37,7 @@ import type { Quotas } from './quota.ts'
 import { BODY_LIMIT, readJson } from './read.ts'
 import { receiptFor } from './receipt.ts'
 import { type RefusedIntake, refusedIntake } from './refused-intake.ts'
-import { countEarly, countPlainVisits, isPlainVisit, measureRequests } from './request-metrics.ts'
+import { countEarly, countPlainVisits, isPlainVisit, measureRequests, type VisitCount } from './request-metrics.ts'
 import { withRoundings } from './rounding.ts'
 import { idempotencyKeyOf, parsedBody, parsedQuery, type SentQuery, withFaults } from './sent.ts'
 import { corrected } from './spelling.ts'
@@ -279,15 +279,14 @@ function receiveVisits(
   const { method, path } = routeOf(endpoint)
   const receive = deed as (ground: Ground, visit: Visit) => Answer | Promise<Answer>
   const count = isPlainVisit(endpoint) ? countPlainVisits(endpoint) : undefined
-  // A visitor's GET outside /api has no body, key or origin to check, so redirects go straight to their deed.
+  // A visitor's GET outside /api has no body, key or origin to check, so redirects go straight to their deed. No step makes a promise without need.
   const steps = [
-    ...(endpoint.cors ? [allowingOrigins(endpoint)] : []),
-    ...(method === 'GET' ? [] : [async (request: FastifyRequest) => prepareBody(request)]),
+    ...(endpoint.cors !== undefined || method !== 'GET' ? [preparation(endpoint)] : []),
     ...(path.startsWith('/api/')
       ? [async (request: FastifyRequest) => void (await identify(endpoint, request, identities, ground.config.baseUrl))]
       : []),
   ]
-  if (endpoint.cors) answerPreflight(app, endpoint)
+  if (endpoint.cors) answerPreflight(app, endpoint, count)
   app.route({
     method: method === 'GET' ? ['GET', 'HEAD'] : method,
     url: path,
@@ -304,8 +303,15 @@ function receiveVisits(
   })
 }
 
-const allowingOrigins = (endpoint: Endpoint) => async (request: FastifyRequest, reply: FastifyReply) =>
-  allowOrigins(endpoint, request, reply)
+/** Before the body is read. The headers for pages also belong to refusals. */
+function preparation(endpoint: Endpoint) {
+  const { method } = routeOf(endpoint)
+  return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
+    allowOrigins(endpoint, request, reply)
+    if (method !== 'GET') prepareBody(request)
+    done()
+  }
+}
 
 /** The read routes answer 405 to every method but GET, before any other check. Elsewhere an unknown method is an unknown route. */
 function refuseOtherMethods(app: FastifyInstance, furnished: readonly Furnished[]): void {

@@ -1,6 +1,6 @@
 /**
  * The metrics of requests: how many, by route and status, and how long their answers took, by route. A request only adds to numbers in arrays that were
- * made with its route. Redirects are counted where they are answered, because Fastify's hook for answers adds two listeners to each response.
+ * made with its route. Visits are counted where they are answered, because Fastify's hook for answers adds two listeners to each response.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, type Metric, type MetricValueWithName, register } from 'prom-client'
@@ -29,14 +29,17 @@ function countsOf(route: string): RouteCounts {
   return made
 }
 
-/** Whether the endpoint is a visitor's GET outside /api: nothing is checked before its deed. */
+/** Whether the endpoint is for visitors and outside /api: nobody is identified before its deed. */
 export const isPlainVisit = ({ visit, route }: Pick<Endpoint, 'visit' | 'route'>): boolean =>
-  visit === true && route.startsWith('GET ') && !route.startsWith('GET /api/')
+  visit === true && !route.includes(' /api/')
 
-/** Returns what counts an answer to such a visit, with its status and the milliseconds that it took. */
-export function countPlainVisits({ route }: Pick<Endpoint, 'route'>) {
+/** Counts an answer to a visit, with its status and the milliseconds that it took. */
+export type VisitCount = (status: number, took_ms: number) => void
+
+/** Returns what counts the answers of such an endpoint. */
+export function countPlainVisits({ route }: Pick<Endpoint, 'route'>): VisitCount {
   const counts = countsOf(route)
-  return (status: number, took_ms: number): void => add(counts, status, took_ms)
+  return (status, took_ms) => add(counts, status, took_ms)
 }
 
 /** Counts an answer that is given before its route: on a custom domain, or a refusal. The routes that have the hook count theirs by it. */

@@ -65,7 +65,7 @@ export function openPageVisits(parts: VisitParts, pool: pg.Pool): PageVisits {
     const click_id = await parts.joining.store(click)
     if (click_id === undefined) return undefined
     if (click.joined_to !== undefined) return { click_id: click.joined_to, isJoined: true }
-    parts.found.note({ ...click, id: click_id })
+    parts.found.note(click)
     return { click_id, isJoined: false }
   }
 

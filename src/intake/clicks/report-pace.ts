@@ -10,14 +10,17 @@ const PACED = 20_000
 
 /** Returns whether a report of an address to a campaign exceeds the pace, and counts it. */
 export function openReportPace(): (campaign_id: string, ip: string, ms: number) => boolean {
-  const times = keepRecent<number[]>(PACED)
+  // Most addresses report once, so the first time needs no list.
+  const times = keepRecent<number | number[]>(PACED)
   return (campaign_id, ip, ms) => {
     const name = `${campaign_id} ${networkOf(ip)}`
-    const last = times.get(name)
-    if (last === undefined) {
-      times.set(name, [ms])
+    const known = times.get(name)
+    if (known === undefined) {
+      times.set(name, ms)
       return false
     }
+    const last = typeof known === 'number' ? [known] : known
+    if (last !== known) times.set(name, last)
     last.push(ms)
     if (last.length <= MOST_PER_MINUTE) return false
     return ms - (last.shift() ?? 0) < MINUTE_MS

@@ -8,9 +8,9 @@ import { isTaken } from '../../ground/db/faults.ts'
 import { ask, flight } from '../../ground/db/flight.ts'
 import { onConnection } from '../../ground/db/transaction.ts'
 import { sharedStatement } from '../../traffic/invite-links/grants.ts'
-import { ClickSheet, type ClickState } from '../counters/click-sheet.ts'
+import { ClickSheet } from '../counters/click-sheet.ts'
 import { cellOf, costsOf, DeltaSheet } from '../counters/deltas.ts'
-import { CLICK_COLUMNS, type Click, clicksLiteral, NEW_CLICKS } from './click.ts'
+import { CLICK_COLUMNS, type Click, clicksLiteral, NEW_CLICKS, type PageVisit } from './click.ts'
 import { platformKeys } from './page-tokens.ts'
 
 const columns = CLICK_COLUMNS.join(', ')
@@ -31,8 +31,7 @@ const INSERT_ABSENT = `${INSERT}
 const ADD_TOKENS = `
   insert into page_visits (org_id, token, campaign_id, click_id, received_at, via, page, site, untracked_reason)
   select $1::int, t.*
-  from json_to_recordset($2) as t(token uuid, campaign_id uuid, click_id uuid, received_at timestamptz, via text, page text, site text,
-    untracked_reason text)`
+  from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::text[], $8::text[], $9::text[]) as t`
 const CLAIM_TOKENS = `${ADD_TOKENS}
   on conflict (org_id, token, campaign_id) do nothing`
 const READ_TOKENS = `
@@ -98,7 +97,7 @@ async function storeNew(pool: pg.Pool, org_id: number, clicks: readonly Click[])
   try {
     await flight(client, {
       begin: ask('begin'),
-      tokens: onRows(ADD_TOKENS, org_id, tokenRows(clicks)),
+      tokens: onTokens(ADD_TOKENS, org_id, inFixedOrder(clicks)),
       keys: onRows(ADD_KEYS, org_id, claims),
       clicks: ask(INSERT, [clicksLiteral(clicks)]),
       ...sheetsOf(clicks),
@@ -139,20 +138,40 @@ const onRows = <Row = never>(text: string, org_id: number, rows: readonly object
 
 const nameOf = ({ token, campaign_id }: { token: string; campaign_id: string | null }) => `${token} ${campaign_id}`
 
-/** In a fixed order, so that two transactions never wait for each other. */
-function tokenRows(clicks: readonly Click[]) {
-  const rows = clicks.flatMap(({ id: click_id, campaign_id, visit }) =>
-    visit === undefined ? [] : [{ campaign_id, click_id, ...visit }],
-  )
-  return rows.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+type VisitClick = Click & { readonly visit: PageVisit }
+const hasVisit = (click: Click): click is VisitClick => click.visit !== undefined
+
+/** The clicks that a page token names, in a fixed order, so that two transactions never wait for each other. */
+function inFixedOrder(clicks: readonly Click[]): VisitClick[] {
+  return clicks.filter(hasVisit).sort((a, b) => {
+    const [one, other] = [a.visit.token, b.visit.token]
+    return one < other || (one === other && String(a.campaign_id) < String(b.campaign_id)) ? -1 : 1
+  })
 }
+
+/** One array for each column. */
+const onTokens = (text: string, org_id: number, clicks: readonly VisitClick[]) =>
+  clicks.length === 0
+    ? undefined
+    : ask(text, [
+        org_id,
+        clicks.map(({ visit }) => visit.token),
+        clicks.map(({ campaign_id }) => campaign_id),
+        clicks.map(({ id }) => id),
+        clicks.map(({ visit }) => visit.received_at),
+        clicks.map(({ visit }) => visit.via),
+        clicks.map(({ visit }) => visit.page),
+        clicks.map(({ visit }) => visit.site),
+        clicks.map(({ visit }) => visit.untracked_reason),
+      ])
 
 /** Begins the transaction, and claims the page tokens. */
 async function joinByToken(client: pg.PoolClient, org_id: number, clicks: readonly Click[], joined: Joined) {
-  const rows = tokenRows(clicks)
+  const own = inFixedOrder(clicks)
+  const rows = own.map(({ campaign_id, visit: { token } }) => ({ token, campaign_id }))
   const { held } = await flight(client, {
     begin: ask('begin'),
-    claimed: onRows(CLAIM_TOKENS, org_id, rows),
+    claimed: onTokens(CLAIM_TOKENS, org_id, own),
     held: onRows<{ token: string; campaign_id: string; click_id: string }>(READ_TOKENS, org_id, rows),
   })
   const holders = new Map(held.map(row => [nameOf(row), row.click_id]))
@@ -166,7 +185,9 @@ async function joinByToken(client: pg.PoolClient, org_id: number, clicks: readon
 type HeldKey = { readonly key: string; readonly click_id: string; readonly by_page: boolean }
 type KeysOfClicks = ReadonlyMap<Click, readonly string[]>
 
-const keysOf = (clicks: readonly Click[]): KeysOfClicks => new Map(clicks.map(click => [click, platformKeys(click)]))
+/** Of the clicks with a click id of an ad platform. */
+const keysOf = (clicks: readonly Click[]): KeysOfClicks =>
+  new Map(clicks.filter(({ platform }) => platform !== null).map(click => [click, platformKeys(click)]))
 
 /** A claim of each key by its first click, in a fixed order. */
 function keyRows(keys: KeysOfClicks): (HeldKey & { made_at: string })[] {
@@ -203,15 +224,17 @@ async function joinByPlatform(client: pg.PoolClient, org_id: number, clicks: rea
   return moved
 }
 
+const REDIRECTED = { clicks: 1 }
+const SHOWN = { clicks: 1, landed: 1 }
+
 /** The statements that count the clicks, in the transaction that stores them. */
 function sheetsOf(clicks: readonly Click[]) {
   const [counters, sheet] = [new DeltaSheet(), new ClickSheet()]
   for (const click of clicks) {
-    const { org_id, id, way, tracked } = click
-    if (tracked)
-      counters.add(org_id, cellOf(click), { clicks: 1, ...(way === null ? {} : { landed: 1 }), ...costsOf(click) })
-    sheet.addNew(org_id, click)
-    if (way !== null) sheet.addChange(org_id, id, stateOf(click, CLICKED), stateOf(click, PAGE_STAGES))
+    const { org_id, way, tracked } = click
+    if (tracked) counters.add(org_id, cellOf(click), { ...(way === null ? REDIRECTED : SHOWN), ...costsOf(click) })
+    if (way === null) sheet.addNew(org_id, click)
+    else sheet.addReached(org_id, click, PAGE_STAGES)
   }
   const [deltas, born, shared] = [counters.statement(), sheet.statement(), sharedStatement(clicks)]
   return {
@@ -220,16 +243,3 @@ function sheetsOf(clicks: readonly Click[]) {
     shared: shared && ask(shared.text, shared.values),
   }
 }
-
-const stateOf = ({ tracked, bot_id, cost_counts }: Click, stages: number): ClickState => ({
-  stages,
-  tracked,
-  bot_id,
-  revenue: null,
-  cost_counts,
-  approved: null,
-  pending: null,
-  rejected: null,
-  revenue_pending: null,
-  conversions: null,
-})

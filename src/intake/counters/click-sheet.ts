@@ -64,13 +64,25 @@ export class ClickSheet {
 
   /** Adds a changed click, with its state before and after. */
   addChange(org_id: number, id: string, before: ClickState, after: ClickState): void {
-    const row = this.#rowOf(org_id)
     let fields = id
     for (const state of CLICK_STATE_FIELDS) fields += `,${before[state] ?? ''},${after[state] ?? ''}`
+    this.#change(org_id, fields, before.conversions, after.conversions)
+  }
+
+  /** Adds a new click that has reached stages already: a change without a state before it. */
+  addReached(org_id: number, { id, tracked, bot_id }: NewClick, stages: number): void {
+    const now: Partial<ClickState> = { stages, tracked, bot_id }
+    let fields = id
+    for (const state of CLICK_STATE_FIELDS) fields += `,,${now[state] ?? ''}`
+    this.#change(org_id, fields, null, null)
+  }
+
+  #change(org_id: number, fields: string, were: string | null, conversions: string | null): void {
+    const row = this.#rowOf(org_id)
     const comma = row.changes === '' ? '' : ','
     row.changes += `${comma}"(${fields})"`
-    row.were += `${comma}${quoted(before.conversions)}`
-    row.conversions += `${comma}${quoted(after.conversions)}`
+    row.were += `${comma}${quoted(were)}`
+    row.conversions += `${comma}${quoted(conversions)}`
   }
 
   /** The statement that appends the rows, for the transaction that stores or changes the clicks; undefined if there are none. */

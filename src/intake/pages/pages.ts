@@ -48,7 +48,11 @@ async function countVisit(tools: PageTools, visit: Visit): Promise<Answer> {
   const stored = await recordReport(tools, report, await admitReport(tools, report))
   if (stored === undefined) throw retryInAMinute()
   const click_id = toWireId(stored.click_id)
-  return { status: 200, headers: JSON_HEADERS, body: { click_id, onward: `${originOf(visit)}/o/${click_id}` } }
+  return {
+    status: 200,
+    headers: JSON_HEADERS,
+    body: JSON.stringify({ click_id, onward: `${originOf(visit)}/o/${click_id}` }),
+  }
 }
 
 /** The address under which the page reached Sluice. */

@@ -5,7 +5,7 @@ import { fieldsOf } from '../../contract/json.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { isOfSites } from '../../contract/sites.ts'
-import { cut, faithful } from '../../contract/texts.ts'
+import { cut } from '../../contract/texts.ts'
 import type { Visit } from '../../ground/room.ts'
 import type { LiveCampaign } from '../../traffic/campaigns/live.ts'
 
@@ -44,6 +44,8 @@ export function readBody(body: unknown): Readonly<Record<string, unknown>> {
 /** The site that a request names: by Origin, else by Referer, else by the address of the page. */
 export function siteOfRequest({ headers }: Pick<Visit, 'headers'>, page: URL | undefined): URL | undefined {
   const { origin, referer } = headers
+  // Almost always the page's own.
+  if (origin !== undefined && origin === page?.origin) return page
   if (typeof origin === 'string' && origin !== '' && origin !== 'null') return webAddress(origin)
   return typeof referer === 'string' && referer !== '' ? webAddress(referer) : page
 }
@@ -52,9 +54,9 @@ export function siteOfRequest({ headers }: Pick<Visit, 'headers'>, page: URL | u
 export const isListed = ({ sites }: Pick<LiveCampaign, 'sites'>, site: URL | undefined): boolean =>
   site !== undefined && isOfSites(sites, site)
 
-/** The address of a page without query and fragment, as it is stored. */
+/** The address of a page without query and fragment, as it is stored. An address that was read has only ASCII. */
 export const pageText = (page: URL | undefined): string | null =>
-  page === undefined ? null : faithful(`${page.origin}${page.pathname}`).slice(0, PAGE_LENGTH).toWellFormed()
+  page === undefined ? null : `${page.origin}${page.pathname}`.slice(0, PAGE_LENGTH)
 
 /**
  * The visit with the parameters of `query`, the address of a page. `visitor_id` continues a visitor who was here before, because a page of another site
@@ -65,10 +67,12 @@ export function asVisit(
   query: string,
   { visitor_id, address }: { visitor_id?: string | null | undefined; address?: string | undefined } = {},
 ): Visit {
-  // Cookies of the request are of another page, if there are any.
-  const headers = { ...visit.headers, cookie: visitor_id == null ? undefined : `vis_id=${visitor_id}` }
+  const { params, headers, peer, host, is_secure, body } = visit
+  const cookie = visitor_id == null ? undefined : `vis_id=${visitor_id}`
   const ip = address !== undefined && isIP(address) !== 0 ? address : visit.ip
-  return { ...visit, method: 'GET', url: query, headers, ip }
+  // Cookies of the request are of another page, if there are any.
+  const own = headers['cookie'] === cookie ? headers : { ...headers, cookie }
+  return { method: 'GET', url: query, params, headers: own, ip, peer, host, is_secure, body }
 }
 
 /** The texts in the query of a page that could be click ids, as uuids. */

@@ -45,52 +45,58 @@ const KEPT_URL = 4000
 const SAME_VISIT_MS = 30 * MINUTE_MS
 
 /** The campaign of a key, if visitors of this host can reach it. */
-export async function campaignOfKey(
+export function campaignOfKey(
   live: LiveCampaigns,
   sent: string,
   visit: Visit,
-): Promise<LiveCampaign | undefined> {
+): LiveCampaign | undefined | Promise<LiveCampaign | undefined> {
   const key = sent.toLowerCase()
-  const campaign = live.find(key) ?? (await live.search(key))
-  if (campaign === undefined || campaign.is_deleted || campaign.organization.is_deleted) return undefined
-  return isOfHost(visit.host, campaign.org_id) ? campaign : undefined
+  const reached = (campaign: LiveCampaign | undefined) => {
+    if (campaign === undefined || campaign.is_deleted || campaign.organization.is_deleted) return undefined
+    return isOfHost(visit.host, campaign.org_id) ? campaign : undefined
+  }
+  const known = live.find(key)
+  return known === undefined ? live.search(key).then(reached) : reached(known)
 }
+
+type Admission = { readonly site: URL | undefined; readonly isServer: boolean }
 
 /**
  * The site of a report, and how it arrived. A page server with its secret stands in for the site. Refuses `site_not_listed` and `page_server_unknown`,
  * and keeps the refused report.
  */
-export async function admitReport(
+export function admitReport(
   tools: Pick<PageTools, 'servers' | 'keeper'>,
   { campaign, visit, page, via }: Pick<PageReport, 'campaign' | 'visit' | 'page' | 'via'>,
   about: { readonly click_text?: string; readonly type?: string } = {},
-): Promise<{ site: URL | undefined; isServer: boolean }> {
+): Admission | Promise<Admission> {
   const secret = visit.headers['x-sluice-secret']
   const site = siteOfRequest(visit, page)
+  if (secret === undefined && isListed(campaign, site)) return { site, isServer: false }
   const refused = (refusal: Refusal): never => {
     const body = { via, site: site?.host ?? null, page: pageText(page), u: page?.href.slice(0, KEPT_URL) ?? null }
     const { org_id, id: campaign_id } = campaign
     void tools.keeper.keep({ org_id, surface: 'page', campaign_id, refusal, body, ...about, received_at: Date.now() })
     throw refusal
   }
-  if (secret !== undefined) {
-    if (await tools.servers.isKnown(campaign, String(secret))) return { site: page, isServer: true }
-    return refused(new Refusal('page_server_unknown'))
-  }
-  return isListed(campaign, site) ? { site, isServer: false } : refused(new Refusal('site_not_listed'))
+  if (secret === undefined) return refused(new Refusal('site_not_listed'))
+  return tools.servers
+    .isKnown(campaign, String(secret))
+    .then(isKnown => (isKnown ? { site: page, isServer: true } : refused(new Refusal('page_server_unknown'))))
 }
 
 /** Records an admitted report, or finds the click that it belongs to. Undefined if it could not be stored. */
 export async function recordReport(
   tools: PageTools,
   report: PageReport,
-  { site, isServer }: { site: URL | undefined; isServer: boolean },
+  { site, isServer }: Admission,
 ): Promise<StoredVisit | undefined> {
   const { clicks } = tools
   const { campaign, visit, token, page, query = page?.href ?? '' } = report
   const recent = clicks.pages.recent(campaign.id, token)
   if (recent !== undefined) return await recent
-  const had = await clickInBrowser(tools, report.known, campaign)
+  // Most visits know no click: they wait for nothing but their own storing.
+  const had = report.known == null ? undefined : await clickInBrowser(tools, report.known, campaign)
   const address = isServer ? String(visit.headers['x-visitor-address'] ?? '').trim() : undefined
   const sent = {
     campaign,
@@ -100,7 +106,9 @@ export async function recordReport(
     page: pageText(page),
     site: site?.host ?? null,
   }
-  const joined = (await clickInAddress(tools, campaign, page)) ?? clickStillOpen(tools, campaign, query, had)
+  const ids = idsIn(page)
+  const inAddress = ids.length === 0 ? undefined : await clickInAddress(tools, campaign, ids)
+  const joined = inAddress ?? clickStillOpen(tools, campaign, query, had)
   const stored = joined === undefined ? await clicks.pages.record(sent) : await clicks.pages.join(sent, joined)
   if (stored?.isJoined) await landJoined(tools, campaign, stored.click_id)
   return stored
@@ -123,13 +131,13 @@ async function clickInBrowser(
   return await clicks.find(id).catch(() => undefined)
 }
 
-/** The click whose id is in the address of the page, because a redirect led there. While the database is away the id is believed. */
+/** The click whose id is among those in the address of the page, because a redirect led there. While the database is away the id is believed. */
 async function clickInAddress(
   { ground, clicks }: PageTools,
   { org_id }: LiveCampaign,
-  page: URL | undefined,
+  ids: readonly string[],
 ): Promise<string | undefined> {
-  for (const id of idsIn(page)) {
+  for (const id of ids) {
     if (organizationOfClick(ground.secrets.clickKey, id) !== org_id) continue
     try {
       const click = await clicks.find(id)
