@@ -4,6 +4,7 @@
 import type pg from 'pg'
 import { timeOfId } from '../../contract/ids.ts'
 import { CLICKED, LANDED, stageOf } from '../../contract/ladder.ts'
+import { quotedField } from '../../ground/db/composites.ts'
 import { isTaken } from '../../ground/db/faults.ts'
 import { ask, flight } from '../../ground/db/flight.ts'
 import { onConnection } from '../../ground/db/transaction.ts'
@@ -31,7 +32,7 @@ const INSERT_ABSENT = `${INSERT}
 const ADD_TOKENS = `
   insert into page_visits (org_id, token, campaign_id, click_id, received_at, via, page, site, untracked_reason)
   select $1::int, t.*
-  from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::text[], $8::text[], $9::text[]) as t`
+  from unnest($2::new_page_visit[]) as t`
 const CLAIM_TOKENS = `${ADD_TOKENS}
   on conflict (org_id, token, campaign_id) do nothing`
 const READ_TOKENS = `
@@ -149,21 +150,15 @@ function inFixedOrder(clicks: readonly Click[]): VisitClick[] {
   })
 }
 
-/** One array for each column. */
 const onTokens = (text: string, org_id: number, clicks: readonly VisitClick[]) =>
-  clicks.length === 0
-    ? undefined
-    : ask(text, [
-        org_id,
-        clicks.map(({ visit }) => visit.token),
-        clicks.map(({ campaign_id }) => campaign_id),
-        clicks.map(({ id }) => id),
-        clicks.map(({ visit }) => visit.received_at),
-        clicks.map(({ visit }) => visit.via),
-        clicks.map(({ visit }) => visit.page),
-        clicks.map(({ visit }) => visit.site),
-        clicks.map(({ visit }) => visit.untracked_reason),
-      ])
+  clicks.length === 0 ? undefined : ask(text, [org_id, `{${clicks.map(visitLiteral).join(',')}}`])
+
+/** A visit as an element of an array of the composite type: an array for each column takes the database half as long again, and JSON as well. */
+function visitLiteral({ id, campaign_id, visit }: VisitClick): string {
+  const { token, received_at, via, page, site, untracked_reason } = visit
+  const [path, host] = [page, site].map(text => (text === null ? '' : quotedField(text)))
+  return `"(${token},${campaign_id},${id},${received_at},${via},${path},${host},${untracked_reason ?? ''})"`
+}
 
 /** Begins the transaction, and claims the page tokens. */
 async function joinByToken(client: pg.PoolClient, org_id: number, clicks: readonly Click[], joined: Joined) {

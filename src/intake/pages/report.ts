@@ -13,8 +13,8 @@ const BODY_BYTES = 16_384
 /** Longer addresses are read up to here. */
 const URL_BYTES = 8192
 const PAGE_LENGTH = 500
-/** Values of parameters that may be click ids. */
-const IDS = /=([0-9a-z-]{26,36})(?=&|$)/gi
+/** Of the forms of click ids: on the wire, and as a uuid without and with dashes. */
+const ID_LENGTHS: ReadonlySet<number> = new Set([26, 32, 36])
 /** No page passes on more ids. */
 const MOST_IDS = 10
 
@@ -77,9 +77,18 @@ export function asVisit(
 
 /** The texts in the query of a page that could be click ids, as uuids. */
 export function idsIn(page: URL | undefined): string[] {
-  if (page === undefined || page.search.length < 27) return []
-  const ids = [...page.search.matchAll(IDS)].flatMap(([, text]) => toUuid(text ?? '') ?? [])
-  return ids.slice(0, MOST_IDS)
+  const query = page?.search ?? ''
+  const ids: string[] = []
+  // Each value begins behind the last `=` before its end. A pattern would try every `=` of every visit.
+  for (let start = 1; start < query.length && ids.length < MOST_IDS; ) {
+    const at = query.indexOf('&', start)
+    const end = at < 0 ? query.length : at
+    const value = query.lastIndexOf('=', end - 1) + 1
+    const id = value > start && ID_LENGTHS.has(end - value) ? toUuid(query.slice(value, end)) : undefined
+    if (id !== undefined) ids.push(id)
+    start = end + 1
+  }
+  return ids
 }
 
 /** The ids by which a source tells its clicks apart. */
