@@ -26,7 +26,7 @@ export async function measureVisits(
   { org_id, campaignKeys }: Organization,
   { rounds, seconds, warmSeconds }: Plan,
 ): Promise<Finding[]> {
-  await pool.query('update campaigns set sites = $2 where org_id = $1', [org_id, [SITE]])
+  await pool.query('update campaigns set sites = $2, updated_at = now() where org_id = $1', [org_id, [SITE]])
   await sleep(SEEN_MS)
   const measure = async (kind: 'redirects' | 'visits', duration: number): Promise<Window> => {
     const recipe: Recipe = { kind, campaignKeys }
