@@ -108,6 +108,7 @@ export type HeaderName =
   | 'X-RateLimit-Reset'
   | 'Idempotent-Replayed'
   | 'Location'
+  | 'ETag'
   | 'Set-Cookie'
   | 'Allow'
   | 'WWW-Authenticate'

@@ -22,6 +22,7 @@ export const HEADERS = {
   'Idempotent-Replayed': text('Sent only if the event had been recorded before, so that nothing happened again', [
     'true',
   ]),
+  ETag: text('Names this version, for If-None-Match', ['"Zb3qf6n0Xk2mUw8sLh1yTA"']),
   Location: text('The address to go to', ['https://example.com/?sub1=01h455vb4pex5vsknk084sn02q']),
   'Set-Cookie': text('The cookie, if one is set', []),
   Allow: text('The method that this route accepts', ['POST']),

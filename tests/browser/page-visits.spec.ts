@@ -167,6 +167,29 @@ test('before consent nothing is stored or sent, links lead on all the same, and 
   expect((await clicks(owner)).size).toBe(1)
 })
 
+test('a page that is prerendered counts when it is shown, and never if it is not', async ({
+  browser,
+  owner,
+  sluice,
+}) => {
+  const page = await visitor(browser)
+  await page.addInitScript(
+    "window.isAhead = true; Object.defineProperty(document, 'prerendering', { get: () => window.isAhead })",
+  )
+  const sent: string[] = []
+  page.on('request', request => sent.push(request.url()))
+  await page.goto(`${site.address}/page?sub1=never`)
+  await page.goto(`${site.address}/page?sub1=shown`)
+  expect(await page.evaluate('[document.cookie, ...Object.keys(sessionStorage)].join("")')).toBe('')
+  expect(sent.filter(url => url.startsWith(`${sluice.address}/v/`))).toEqual([])
+  await page.evaluate("window.isAhead = false; document.dispatchEvent(new Event('prerenderingchange'))")
+  const id = await idOn(page)
+  expect([...(await clicks(owner))]).toEqual([id])
+  await page.locator('#on').click()
+  await page.waitForURL(/offer/)
+  expect([offerOf(page).get('c'), offerOf(page).get('s')]).toEqual([id, 'shown'])
+})
+
 test('without storage the id is kept in memory and links alone, and only named hosts get it', async ({ browser }) => {
   const page = await visitor(browser)
   await page.goto(`${site.address}/none`)
@@ -219,6 +242,20 @@ test('the visitor gets on if the campaign is unknown, the policy is strict, stor
   await failing.locator('#on').click()
   await failing.waitForURL(/offer/)
   expect((await clicks(owner)).has(offerOf(failing).get('c') ?? '')).toBe(true)
+})
+
+test('a page whose tracker does not resolve has no error, and its own links work', async ({ browser }) => {
+  const lost = await startSite({ page: 'data-campaign="summer"' }, 'http://tracker.invalid')
+  try {
+    const page = await visitor(browser)
+    await page.goto(`${lost.address}/page`)
+    await expect(page.getByRole('heading', { name: 'page' })).toBeVisible()
+    expect(await page.evaluate('window.sluice')).toBe(undefined)
+    await page.locator('#shop').click()
+    await page.waitForURL(/offer\?x=1/)
+  } finally {
+    await lost.close()
+  }
 })
 
 test('a page that is left before the answer is counted once, and one without JavaScript by the image', async ({

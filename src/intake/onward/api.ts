@@ -7,7 +7,10 @@ export const serveScript = endpoint({
   visit: true,
   hosts: 'any',
   summary: 'The script for landing pages',
-  answers: { 200: { words: 'The script', type: 'text/javascript' } },
+  answers: {
+    200: { words: 'The script, for an hour', type: 'text/javascript', headers: ['ETag'] },
+    304: { words: 'The browser has it: If-None-Match names its ETag', headers: ['ETag'] },
+  },
   description:
     'Marks the click as landed, and points links to /o at the offer of the click. With data-campaign it reports the visit of the page itself.',
 })

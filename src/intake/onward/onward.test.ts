@@ -245,6 +245,17 @@ test('the script is small, plain, cacheable and may be used on any site', async 
   assert.ok(gzipSync(answer.body).length < 2500, `it has ${gzipSync(answer.body).length} bytes compressed`)
 })
 
+test('a browser that has the script gets 304 without a body, also behind a proxy that compresses; one with another version gets it', async () => {
+  const { etag } = (await go('/sluice.js')).headers
+  assert.match(String(etag), /^"[\w-]{22}"$/)
+  for (const known of [`${etag}`, `W/${etag}`, `"older", ${etag}`]) {
+    const same = await go('/sluice.js', { 'if-none-match': known })
+    assert.deepEqual([same.statusCode, same.body], [304, ''])
+    assert.deepEqual([same.headers['etag'], same.headers['cache-control']], [etag, 'public, max-age=3600'])
+  }
+  assert.equal((await go('/sluice.js', { 'if-none-match': '"older"' })).statusCode, 200)
+})
+
 test('while the database hangs or is away visitors get on from their landing page, and their clicks are landed afterwards', async () => {
   const fresh = await useDatabase()
   const proxy = await startProxy(fresh.connection)

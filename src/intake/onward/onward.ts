@@ -2,8 +2,6 @@
  * From a landing page to the offer: the page's script, its beacon, and the link to the offer. A visitor here has been paid for, so they
  * always get to the offer, to the campaign's fallback, or to a page that says what is wrong. The destination never comes from the request.
  */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { toUuid } from '../../contract/ids.ts'
 import { type Answer, type Deed, type Ground, isOfHost, type Visit } from '../../ground/room.ts'
 import { publicChat } from '../../contract/telegram.ts'
@@ -25,6 +23,7 @@ import { COME_BACK } from '../clicks/while-paused.ts'
 import type * as api from './api.ts'
 import type { Landed } from './landed.ts'
 import { channelOfPage, goalOfPage } from './page-goal.ts'
+import { serveScript } from './script.ts'
 
 type OnwardParts = {
   live: Pick<LiveCampaigns, 'campaign' | 'object' | 'find' | 'search'>
@@ -65,7 +64,7 @@ export function wayOnOf(parts: OnwardParts): WayOn {
 export function onwardDeeds(parts: OnwardParts): OnwardDeeds {
   const onward = (ground: Ground, visit: Visit) => goOn(parts, ground, visit)
   return {
-    serveScript: () => SCRIPT,
+    serveScript: (_ground, visit) => serveScript(visit),
     landVisitor: (ground, visit) => land(parts, ground, visit),
     goOn: onward,
     goOnWithoutId: onward,
@@ -74,22 +73,6 @@ export function onwardDeeds(parts: OnwardParts): OnwardDeeds {
 
 const PLAIN = { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' }
 const HTML = { 'cache-control': 'no-store', 'content-type': 'text/html; charset=utf-8' }
-
-/** Without whole-line comments and indentation, which visitors need not load. */
-const slim = (source: string): string => source.replace(/^\s*(\/\/.*|\/\*\*?.*\*\/)$/gm, '').replace(/^\s+/gm, '')
-
-/** Read once, at the start. Browsers cache it for an hour, so a new version reaches every page within an hour. */
-const SCRIPT: Answer = {
-  status: 200,
-  headers: {
-    'content-type': 'text/javascript; charset=utf-8',
-    'cache-control': 'public, max-age=3600',
-    'cross-origin-resource-policy': 'cross-origin',
-    // For pages that check its hash.
-    'access-control-allow-origin': '*',
-  },
-  body: slim(readFileSync(join(import.meta.dirname, 'sluice.js'), 'utf8')),
-}
 
 const page = (title: string, text: string): string =>
   `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><h1>${title}</h1><p>${text}</p></html>\n`

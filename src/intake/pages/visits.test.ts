@@ -210,6 +210,18 @@ test('a visit without a usable token, with a bad body, too large, or of an unkno
   assert.deepEqual(await clicksOf(house, id), [])
 })
 
+test('pages of a deleted workspace are answered 404 and store nothing', async () => {
+  const place = await seedSignedIn(house)
+  const others = pagesOf(house, place)
+  const { id, key } = await others.campaign()
+  const deleted = await house.call('DELETE', `/api/organizations/${toWireId(place.organization_id)}`, place)
+  assert.equal(deleted.statusCode, 200, deleted.body)
+  assert.equal((await others.report(key, {})).statusCode, 404)
+  assert.equal((await others.get(`/v/${key}.gif`, { referer: `${SITE}/` })).statusCode, 404)
+  assert.equal((await others.get(`/o/v/${pageToken()}?k=${key}&u=${SITE}`, { referer: `${SITE}/` })).statusCode, 404)
+  assert.deepEqual(await clicksOf(house, id), [])
+})
+
 test('the image counts each load, reads the parameters, and counts nothing for HEAD', async () => {
   const { id, key } = await pages.campaign()
   const image = await pages.get(`/v/${key}.gif?sub1=a`, { referer: `${SITE}/p?sub1=b&sub2=c` })
