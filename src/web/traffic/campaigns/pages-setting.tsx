@@ -89,9 +89,9 @@ function ArrivalTable({ rows }: { rows: readonly ArrivalRow[] }) {
       <thead>
         <tr>
           <Head stay>Received</Head>
-          <Head>By</Head>
-          <Head>Page</Head>
           <Head>Click</Head>
+          <Head>Page</Head>
+          <Head>By</Head>
         </tr>
       </thead>
       <tbody>
@@ -101,10 +101,6 @@ function ArrivalTable({ rows }: { rows: readonly ArrivalRow[] }) {
             <RowHead stay className="whitespace-nowrap">
               {exactMoment(received_at)}
             </RowHead>
-            <Cell className="whitespace-nowrap">{VIA_WORDS[via]}</Cell>
-            <Cell className="max-w-64 truncate" title={page ?? site ?? undefined}>
-              {page ?? site ?? 'Unknown'}
-            </Cell>
             <Cell className="whitespace-nowrap">
               {click_id === null ? (
                 <Badge tone="bad">Refused</Badge>
@@ -115,6 +111,10 @@ function ArrivalTable({ rows }: { rows: readonly ArrivalRow[] }) {
               )}
               {reason !== null && <span className="ml-2 text-sm text-ink-soft">{reasonOf(reason)}</span>}
             </Cell>
+            <Cell className="max-w-64 truncate" title={page ?? site ?? undefined}>
+              {page ?? site ?? 'Unknown'}
+            </Cell>
+            <Cell className="whitespace-nowrap">{VIA_WORDS[via]}</Cell>
           </Row>
         ))}
       </tbody>
