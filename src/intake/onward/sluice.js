@@ -70,8 +70,8 @@
     const path = `v/${campaign}`
     const TOKEN = `${KEY}_t`
     let isAllowed = consent !== 'wait'
-    /** The page token, and the report that is not acknowledged yet. */
-    let token, report
+    /** The page token, the click that was known before, and the report that is not acknowledged yet. */
+    let token, had, report
     /** @type {Promise<string | null>} */
     let last = Promise.resolve(null)
     const keep = (key, text) => storage === 'none' || attempt(() => sessionStorage.setItem(key, text))
@@ -95,7 +95,8 @@
         const t = (token = at === u ? old : fresh())
         keep(TOKEN, `${t} ${u}`)
         id = undefined
-        const body = (report = JSON.stringify({ t, u, r: document.referrer, c: isLoad ? known() : undefined }))
+        had = isLoad ? known() : undefined
+        const body = (report = JSON.stringify({ t, u, r: document.referrer, c: had }))
         post(path, body).then(answer => {
           if (isAllowed && token === t) {
             id = shown.click_id = (answer && answer.click_id) || null
@@ -119,7 +120,7 @@
       if (id) return `${base}o/${id}`
       if (!token) return `${base}o?k=${campaign}`
       // A longer address would be refused.
-      return `${base}o/v/${token}?k=${campaign}&u=${text(location.href.slice(0, 3000))}&r=${text(document.referrer.slice(0, 500))}`
+      return `${base}o/v/${token}?k=${campaign}&u=${text(location.href.slice(0, 3000))}&r=${text(document.referrer.slice(0, 500))}${had ? `&c=${text(had)}` : ''}`
     }
     const shown = (window.sluice = {
       click_id: null,

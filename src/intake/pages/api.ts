@@ -54,7 +54,7 @@ export const goOnFromPage = endpoint({
   hosts: 'any',
   summary: 'Go on from a page to the offer, by the page token',
   description:
-    'k is the key of the campaign, u the address of the page, r its referrer. Records the visit if it is not recorded yet. From a site that is not listed it leads on and records nothing.',
+    'k is the key of the campaign, u the address of the page, r its referrer, c a click id that the browser already has. Records the visit if it is not recorded yet. From a site that is not listed it leads on and records nothing.',
   answers: {
     302: { words: 'To the offer or address that was chosen at the visit', headers: ['Location'] },
     200: { words: 'A page that opens Telegram, or says that the offer is closed', type: 'text/html' },

@@ -101,7 +101,7 @@ async function goOn(tools: PageTools, wayOn: WayOn, visit: Visit): Promise<Answe
   const site = siteOfRequest(visit, page)
   const isRecorded = visit.method !== 'HEAD' && !isAhead(visit.headers) && isListed(campaign, site)
   if (!isRecorded) return await wayOn.without(visit, campaign)
-  const report = { campaign, visit, token, via: 'onward' as const, page }
+  const report = { campaign, visit, token, via: 'onward' as const, page, known: query.get('c') ?? undefined }
   const stored = await recordReport(tools, report, { site, isServer: false })
   return stored === undefined ? await wayOn.without(visit, campaign) : await wayOn.byClick(visit, stored.click_id)
 }

@@ -86,6 +86,18 @@ test('the way on comes first: the offer is reached, and the later report is the 
   assert.equal((await clicksOf(house, id)).length, 1)
 })
 
+test('the way on before the answer of a reload leads to the click that the browser has', async () => {
+  const { id, key } = await pages.campaign()
+  const first = idOf(await pages.report(key, { u: `${SITE}/` }))
+  const t = pageToken()
+  const on = await pages.get(`/o/v/${t}?k=${key}&u=${SITE}/&c=${first}`, { referer: `${SITE}/` })
+  assert.equal(idIn(on), first)
+  assert.equal(idOf(await pages.report(key, { t, u: `${SITE}/`, c: first })), first)
+  const other = await pages.get(`/o/v/${pageToken()}?k=${key}&u=${SITE}/?gclid=B&c=${first}`, { referer: `${SITE}/` })
+  assert.notEqual(idIn(other), first)
+  assert.equal((await clicksOf(house, id)).length, 2)
+})
+
 test('a page that a redirect led to is that click, which it lands', async () => {
   const { id, key } = await pages.campaign()
   const click_id = idIn(await redirect(key, ''))
