@@ -1,6 +1,7 @@
 // Objects that come back, shares of a funnel, and what receivers are told.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { earlier } from '../../../tests/support/earlier.ts'
 import { newId, type TestHouse, toWireId, useHouse } from '../../../tests/support/house.ts'
 import { seedRuled } from '../../../tests/support/ruled.ts'
 import { seedUnsealed } from '../../../tests/support/explored.ts'
@@ -20,10 +21,10 @@ const acts = ({ objects }: { objects: { act: string; value: string | null }[] })
 
 /** As if the last acts had been so many days ago. */
 const age = (place: Place, days: number) =>
-  house.database.worker.query(`update rule_objects set acted_at = acted_at - $2 * interval '1 day' where org_id = $1`, [
-    place.owner.org_id,
-    days,
-  ])
+  house.database.worker.query(
+    `update rule_objects set acted_at = ${earlier('acted_at', `${days} days`)} where org_id = $1`,
+    [place.owner.org_id],
+  )
 
 test('a value comes back once the counter-condition holds, a day after the act at the earliest', async () => {
   const place = await seedRuled(house)
@@ -186,7 +187,10 @@ test('receivers are told once when it begins and once when it is over, and once 
         .where('org_id', '=', org_id)
         .orderBy('id')
         .execute()
-    ).map(({ body }) => (body as { phase: string }).phase)
+    )
+      .map(({ body }) => body as { type: string; phase: string })
+      .filter(({ type }) => type === 'rule')
+      .map(({ phase }) => phase)
   const done = await place.check(rule.id)
   assert.deepEqual(acts(done), ['bad told'])
   assert.equal(done.objects[0]?.history_id, null)

@@ -1,7 +1,9 @@
 // Automatic weights: which tests are moved, where to, how often, by whom, and how a move is put back.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
 import { untilWaiting } from '../../../tests/support/blocked.ts'
+import { earlier } from '../../../tests/support/earlier.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { newId, openTestHouse, seedKey, type TestHouse, toWireId, useHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
@@ -59,10 +61,10 @@ function callsOf({ owner, testsOf }: TestedPlace, path: string) {
       }),
     /** Makes the tests due again, as if this time had passed. */
     async later(hours: number) {
-      const back = `interval '${hours} hours'`
-      await worker.query(`update weight_moves set moved_at = moved_at - ${back} where org_id = $1`, [owner.org_id])
+      const before = (column: string) => `${column} = ${earlier(column, `${hours} hours`)}`
+      await worker.query(`update weight_moves set ${before('moved_at')} where org_id = $1`, [owner.org_id])
       await worker.query(
-        `update history set created_at = created_at - ${back} where org_id = $1 and act_id in (select act_id from weight_moves where org_id = $1)`,
+        `update history set ${before('created_at')} where org_id = $1 and act_id in (select act_id from weight_moves where org_id = $1)`,
         [owner.org_id],
       )
       await worker.query(`update automatic_tests set next_look_at = now() where org_id = $1 and automatic`, [
@@ -278,7 +280,7 @@ test('a change of less than one point is none', async () => {
   ]
   await house.call('PATCH', `/api/funnels/${funnel}`, { ...place.owner, body: { landings: shares } })
   await house.database.worker.query(
-    `update history set created_at = created_at - interval '11 days' where org_id = $1`,
+    `update history set created_at = ${earlier('created_at', '11 days')} where org_id = $1`,
     [place.owner.org_id],
   )
   await place.visited(campaign, results(a, b, [20, 60]))
@@ -303,7 +305,7 @@ test('two processes that look at once move once', async t => {
   assert.equal(changed.statusCode, 200)
   const { worker } = house.database
   const { org_id } = place.owner
-  await worker.query(`update history set created_at = created_at - interval '11 days' where org_id = $1`, [org_id])
+  await worker.query(`update history set created_at = ${earlier('created_at', '11 days')} where org_id = $1`, [org_id])
   const holder = await worker.connect()
   try {
     await holder.query('begin')
@@ -327,8 +329,9 @@ test('a test that cannot be moved does not stop the others, and says so', async 
   const { a, b, funnel, campaign } = await twoLandings(broken)
   const calls = callsOf(broken, `funnels/${funnel}`)
   await broken.visited(campaign, results(a, b, [20, 60]))
-  const { worker } = house.database
-  await worker.query(`alter table weight_moves add constraint broken check (object_id <> '${toUuid(funnel)}')`)
+  await sql
+    .raw(`alter table weight_moves add constraint broken check (object_id <> '${toUuid(funnel)}')`)
+    .execute(house.database.schema)
   try {
     await calls.on('landings')
     const place = await seedTested(house)
@@ -340,7 +343,7 @@ test('a test that cannot be moved does not stop the others, and says so', async 
     await calls.looked()
     assert.equal((await others.moves()).length, 1)
   } finally {
-    await worker.query('alter table weight_moves drop constraint broken')
+    await sql.raw('alter table weight_moves drop constraint broken').execute(house.database.schema)
   }
   const one = await calls.of('landings')
   assert.deepEqual([one.weight_moves.waits_for, await calls.weights('landings')], ['refused', [60, 40]])
