@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { pino } from 'pino'
-import { eventually } from '../../tests/support/eventually.ts'
+import { givenUpBehind } from '../../tests/support/blocked.ts'
 import { seedKey, startHouse, type TestHouse } from '../../tests/support/house.ts'
 import { seedSignedIn } from '../../tests/support/people.ts'
 import { callTool } from '../../tests/support/tools.ts'
@@ -123,22 +123,6 @@ test('while the database is away, the hint for a session depends on whether it r
 const TIMED_OUT = { error: 'the read took too long and was cancelled', code: 'read_timed_out' }
 const UNSAVED = { error: 'service unavailable', hint: 'Check whether it was saved before you send it again.' }
 
-/** The answer while all statements on the tables are cancelled, as after the limit of five seconds, without waiting for it. */
-async function givenUp<T>(house: TestHouse, tables: string, ask: () => Promise<T>): Promise<T> {
-  const holding = await house.database.worker.connect()
-  try {
-    await holding.query('set idle_in_transaction_session_timeout = 0')
-    await holding.query('begin')
-    await holding.query(`lock table ${tables} in access exclusive mode`)
-    let isUnderWay = true
-    const answers = ask().finally(() => void (isUnderWay = false))
-    await eventually('all of it is given up', async () => {
-      await house.database.worker.query(`
-        select pg_cancel_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
-      return !isUnderWay
-    })
-    return await answers
-  } finally {
-    holding.release(true)
-  }
-}
+/** The answer while all statements on the tables are cancelled. */
+const givenUp = <T>(house: TestHouse, tables: string, ask: () => Promise<T>): Promise<T> =>
+  givenUpBehind(house.database, `lock table ${tables} in access exclusive mode`, ask)

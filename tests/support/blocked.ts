@@ -29,6 +29,29 @@ export async function raceInto<T>(
   }
 }
 
+/**
+ * Asks while `hold` (one statement that takes a lock) holds its lock, and cancels the statements that wait for it, as after the limit of five seconds,
+ * without waiting for it. Returns the answer.
+ */
+export async function givenUpBehind<T>(database: Database, hold: string, ask: () => Promise<T>): Promise<T> {
+  const holding = await database.worker.connect()
+  try {
+    await holding.query('set idle_in_transaction_session_timeout = 0')
+    await holding.query('begin')
+    await holding.query(hold)
+    let isUnderWay = true
+    const answers = ask().finally(() => void (isUnderWay = false))
+    await eventually('all of it is given up', async () => {
+      await database.worker.query(`
+        select pg_cancel_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+      return !isUnderWay
+    })
+    return await answers
+  } finally {
+    holding.release(true)
+  }
+}
+
 /** Of one server: the statements that wait for `$1`, or for one that waits for it. A busy machine has other waits, such as for room in a table. */
 const WAITING_FOR = `
   with recursive blocked as (

@@ -1,6 +1,7 @@
 // The balance through the door: what changes it, who may, and idempotent entries.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { givenUpBehind } from '../../../tests/support/blocked.ts'
 import { type Sent, seedKey, startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { seedClick, seedClicks, tally } from '../../../tests/support/intake.ts'
 import { openQueue } from '../../../tests/support/organization-queue.ts'
@@ -51,15 +52,9 @@ test('a new organization opens with the welcome credit in its ledger, at the pri
 describe('a top-up', () => {
   test('is told to come again where the balance is held for too long, and is then entered once', async () => {
     const { cookie, org_id } = await seedSignedIn(house)
-    const holding = await house.database.worker.connect()
-    try {
-      await holding.query('begin')
-      await holding.query('select 1 from balances where org_id = $1 for update', [org_id])
-      const answer = await topUp({ cookie }, { amount: '5', nonce: 'held' })
-      assert.deepEqual([answer.statusCode, answer.headers['retry-after']], [503, '60'], answer.body)
-    } finally {
-      holding.release(true)
-    }
+    const hold = `select 1 from balances where org_id = ${org_id} for update`
+    const answer = await givenUpBehind(house.database, hold, () => topUp({ cookie }, { amount: '5', nonce: 'held' }))
+    assert.deepEqual([answer.statusCode, answer.headers['retry-after']], [503, '60'], answer.body)
     const again = await topUp({ cookie }, { amount: '5', nonce: 'held' })
     assert.deepEqual([again.statusCode, again.headers['idempotent-replayed']], [201, undefined], again.body)
     assert.equal(
