@@ -84,7 +84,7 @@ export const tenantTables = new Set(
   ),
 )
 
-export type Statement = { sql: string; builder: boolean; table: string; verb: string }
+type Statement = { sql: string; builder: boolean; table: string; verb: string }
 
 /** The text of every piece of SQL, and of every builder call with its whole chain, that names a table. */
 export function statements({ path, text }: Source): Statement[] {

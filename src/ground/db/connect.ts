@@ -139,7 +139,7 @@ type ConnectOptions = {
   readonly slow_ms?: number
   /** The time that a statement of any pool may take, instead of the limits above, for a program that nobody waits for. */
   readonly patience_ms?: number
-  /** The same for the pools of requests alone. */
+  /** The same for the pools of requests alone, `patience_ms` by default: tests on a busy machine need more than five seconds. */
   readonly request_ms?: number
 }
 

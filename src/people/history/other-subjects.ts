@@ -15,7 +15,7 @@ import type { Reading } from './reading.ts'
 
 type Found = (object: HistoryObject) => ObjectSnapshot | undefined
 
-/** How many objects of a kind are read at once. */
+/** The kinds whose objects are read by one statement, and how. */
 export const READ_TOGETHER: Partial<
   Record<HistoryKind, (reading: Reading, objects: readonly HistoryObject[]) => Promise<Found>>
 > = {
