@@ -28,6 +28,8 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   // functions used in the DO UPDATE SET clause of INSERTs on distributed tables must be marked IMMUTABLE
   'a function that is not immutable in an upsert': [
     `insert into report_day (org_id, day) values ($1, $2) on conflict (org_id, day) do update set day = now()`,
+    `insert into certificates (name, wanted_at) select name, now() from unnest($1::text[]) as wanted (name)
+    on conflict (name) do update set gone_at = null, wanted_at = now()`,
   ],
   // functions used in the WHERE clause of the ON CONFLICT clause of INSERTs on distributed tables must be marked IMMUTABLE
   'a moment moved by an interval in an upsert': [

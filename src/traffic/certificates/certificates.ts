@@ -38,7 +38,7 @@ export async function wantNames(db: Kysely<Tables>, names: readonly string[]): P
   if (missing.length > 0)
     await sql`
       insert into certificates (name, wanted_at) select name, now() from unnest(${missing}::text[]) as wanted (name)
-      on conflict (name) do update set gone_at = null, wanted_at = now()`.execute(db)
+      on conflict (name) do update set gone_at = null, wanted_at = excluded.wanted_at`.execute(db)
   if (gone.length > 0) await sql`update certificates set gone_at = now() where name = any(${gone})`.execute(db)
   if (old.length > 0) await sql`delete from certificates where name = any(${old}) and gone_at is not null`.execute(db)
   if (missing.length > 0 || gone.length > 0) await announceCertificates(db)
