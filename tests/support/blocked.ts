@@ -1,4 +1,5 @@
 // Races, step by step: take a lock that the racers need, wait until all of them wait for it, release it.
+import type pg from 'pg'
 import type { Database } from '../../src/ground/db/connect.ts'
 import { eventually } from './eventually.ts'
 import { isSharded } from './sharded.ts'
@@ -29,27 +30,39 @@ export async function raceInto<T>(
   }
 }
 
+const CANCEL_WAITING = `
+  select count(pg_cancel_backend(pid)) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+
 /**
  * Asks while `hold` (one statement that takes a lock) holds its lock, and cancels the statements that wait for it, as after the limit of five seconds,
  * without waiting for it. Returns the answer.
  */
 export async function givenUpBehind<T>(database: Database, hold: string, ask: () => Promise<T>): Promise<T> {
   const holding = await database.worker.connect()
+  // Not of the pool: its other connections may themselves wait for the lock.
+  const cancelling = database.dedicated()
   try {
+    await cancelling.connect()
     await holding.query('set idle_in_transaction_session_timeout = 0')
     await holding.query('begin')
     await holding.query(hold)
     let isUnderWay = true
     const answers = ask().finally(() => void (isUnderWay = false))
     await eventually('all of it is given up', async () => {
-      await database.worker.query(`
-        select pg_cancel_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+      await onEveryNode(cancelling, CANCEL_WAITING)
       return !isUnderWay
     })
     return await answers
   } finally {
     holding.release(true)
+    await cancelling.end()
   }
+}
+
+/** Runs a statement whose result does not matter; on a cluster on each node, because any may be where something waits. */
+async function onEveryNode(client: pg.Client, statement: string): Promise<void> {
+  if (isSharded) await client.query('select success from run_command_on_all_nodes($1)', [statement])
+  else await client.query(statement)
 }
 
 /** Of one server: the statements that wait for `$1`, or for one that waits for it. A busy machine has other waits, such as for room in a table. */
