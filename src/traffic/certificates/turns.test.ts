@@ -135,6 +135,9 @@ test('new names are ordered up to the limit of a workspace and day, renewals bey
   await wait(['free.test'], modest, 1)
   assert.equal((await read(modest, 'free.test')).state, 'waiting')
 
-  await sql`update acme_orders set ordered_at = ordered_at - interval '4 hours 2 minutes'`.execute(db)
+  await sql`
+    update acme_orders set ordered_at = (ordered_at at time zone 'UTC' - interval '4 hours 2 minutes') at time zone 'UTC'`.execute(
+    db,
+  )
   assert.deepEqual((await ordered(100)).toSorted(), ['free.test', 'greedy1.test', 'greedy2.test'])
 })
