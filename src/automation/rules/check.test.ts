@@ -1,6 +1,7 @@
 // What a check does, and what it leaves alone: acts, their log and their way back.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { openTestHouse, type TestHouse, useHouse } from '../../../tests/support/house.ts'
 import { RULE_HOUR, seedRuled } from '../../../tests/support/ruled.ts'
@@ -158,10 +159,10 @@ test('an act whose row in the log cannot be written has not happened', async () 
   const place = await seedRuled(house)
   await place.visit([BAD])
   const { id } = await place.rule()
-  const { worker } = house.database
-  await worker.query(`alter table rule_checks add constraint broken check (rule_id <> '${toUuid(id)}')`)
+  const { schema } = house.database
+  await sql.raw(`alter table rule_checks add constraint broken check (rule_id <> '${toUuid(id)}')`).execute(schema)
   assert.equal((await place.ask('POST', `/api/rules/${id}/check`)).statusCode, 500)
-  await worker.query('alter table rule_checks drop constraint broken')
+  await sql`alter table rule_checks drop constraint broken`.execute(schema)
   assert.deepEqual(await place.leftOut(), [])
   assert.deepEqual((await place.did<{ data: object[] }>('GET', '/api/history?kind=left_out')).data, [])
   assert.equal((await place.check(id)).state, 'acted')

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
+import { sql } from 'kysely'
 import { freshDatabase } from '../../../tests/support/database.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { openTestHouse, type TestHouse } from '../../../tests/support/house.ts'
@@ -181,13 +182,15 @@ test('a database that fails between reading and booking leaves the days before, 
   const claimed = await claimAccount(house.ground.db, { org_id: place.org_id, id: String(toUuid(id)) }, 60_000)
   assert.ok(claimed)
   // If the second half of a booking fails, the first half must be rolled back.
-  const { worker } = house.database
-  await worker.query(
-    `alter table booked_spend add constraint until_then check (origin <> 'account:${claimed.id}' or day < '${ago(10)}')`,
-  )
+  const { schema } = house.database
+  await sql
+    .raw(
+      `alter table booked_spend add constraint until_then check (origin <> 'account:${claimed.id}' or day < '${ago(10)}')`,
+    )
+    .execute(schema)
   const signal = new AbortController().signal
   await assert.rejects(syncAccount(house.ground, claimed, { now: NOW, signal }))
-  await worker.query('alter table booked_spend drop constraint until_then')
+  await sql`alter table booked_spend drop constraint until_then`.execute(schema)
   assert.deepEqual(await bookedSpend(house.database, place.org_id), ALL(place).slice(0, 20))
   await assertBooks(place)
   await dueNow(place)

@@ -1,6 +1,7 @@
 // Payments through bots: checkout queries, payouts, and payments that no update reported.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
 import { botCampaign } from '../../../tests/support/bot-clicks.ts'
 import { type BotGround, botGround } from '../../../tests/support/bots.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
@@ -110,14 +111,15 @@ test('a lost approval is repeated, and then sent in the answer to Telegram; the 
     (await paymentsOf(id)).map(({ amount }) => amount),
     ['6', '5'],
   )
-  await ground.house.database.reads.query('alter table organizations rename to organizations_away')
+  const { schema } = ground.house.database
+  await sql`alter table organizations rename to organizations_away`.execute(schema)
   try {
     const query = person.checkout(bot, { payload: 'three', total_amount: 7 })
     await eventually('it is answered', () =>
       answersTo(bot.token).some(({ params, status }) => params['pre_checkout_query_id'] === query && status === 200),
     )
   } finally {
-    await ground.house.database.reads.query('alter table organizations_away rename to organizations')
+    await sql`alter table organizations_away rename to organizations`.execute(schema)
   }
   await ground.telegram.settled()
   assert.equal((await paymentsOf(id)).length, 3)
