@@ -11,7 +11,7 @@ import { batchesOf } from './batches.ts'
 /** Most of a test's time is waiting: for commits, for leases, for a process to start. */
 const FILES_AT_ONCE = 2 * availableParallelism()
 const SHARED = join(import.meta.dirname, 'shared-process.ts')
-const LEFT_OPEN = join(import.meta.dirname, 'left-open.ts')
+const PRELOADED = ['followed.ts', 'left-open.ts'].flatMap(file => ['--import', join(import.meta.dirname, file)])
 
 /** The runner's totals of a whole process, which are not printed. */
 const TOTALS = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
@@ -68,7 +68,7 @@ export async function runNodeTests(files: readonly string[], cwd: string, limit_
 async function runAlone(file: string, cwd: string, timeout: number): Promise<ProcessRan> {
   const ran = nothing(file)
   const said: TestEvent[] = []
-  for await (const event of run({ cwd, files: [file], timeout, execArgv: ['--import', LEFT_OPEN] })) {
+  for await (const event of run({ cwd, files: [file], timeout, execArgv: PRELOADED })) {
     if (isEnd(event as TestEvent)) count(event as Ended, ran, cwd)
     if (!isTotal(event as TestEvent)) said.push(event as TestEvent)
   }
@@ -85,7 +85,7 @@ async function runShared(files: readonly string[], cwd: string, timeout: number)
     files: [SHARED],
     argv: [...files],
     timeout,
-    execArgv: ['--import', LEFT_OPEN],
+    execArgv: PRELOADED,
   })) {
     if (!isTotal(event as TestEvent)) said.push(event as TestEvent)
     if (!isEnd(event as TestEvent)) continue
