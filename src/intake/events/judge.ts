@@ -4,14 +4,13 @@
  */
 import type { Act } from '../../ground/history/record.ts'
 import type { EventType } from '../../contract/event-types.ts'
-import { toWireId } from '../../contract/ids.ts'
-import { hasAmount, MOST_REVISIONS } from '../../contract/revisions.ts'
+import { MOST_REVISIONS } from '../../contract/revisions.ts'
 import { Refusal } from '../../contract/refusals.ts'
-import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
+import { fromMillionths } from '../../money/billing/money.ts'
 import { withAmount, withOne } from '../counters/conversions.ts'
 import { type ForeignAmount, amountInDollars, dayReceived } from './booked-rates.ts'
 import type { Changes } from './changes.ts'
-import type { Conversion, NetworkReference, Revision, NetworkVerdict } from './items.ts'
+import type { Conversion, Revision, NetworkVerdict } from './items.ts'
 import {
   type OrganizationState,
   type KnownClick,
@@ -21,6 +20,18 @@ import {
   type StoredEvent,
 } from './organization-state.ts'
 import type { DeliveryDecisions } from './deliveries.ts'
+import { eventReferredTo, isReportedBy } from './referred-event.ts'
+import {
+  countedAmount,
+  countIndex,
+  countsOf,
+  isSameCounts,
+  isStandingChange,
+  nextStanding,
+  NO_CONVERSIONS,
+  standingAsRecorded,
+  sumOf,
+} from './standing.ts'
 
 /** An event's standing before and after; `isNew`: a revision was added. */
 export type Revised = {
@@ -46,65 +57,6 @@ function foreignOf({ money }: Conversion): ForeignAmount | undefined {
   if (money === undefined) return undefined
   const { original_amount: amount, currency, usd_per_unit } = money
   return { amount, currency, usd_per_unit }
-}
-
-/** The standing of an event without revisions. */
-export function standingAsRecorded(event: Pick<StoredEvent, 'payout'>): EventStanding {
-  return { seq: 0, status: 'approved', amount: toMillionths(event.payout ?? '0'), was_held: false }
-}
-
-/** The revenue an event counts for, in millionths. */
-export function countedAmount({ status, amount }: Pick<EventStanding, 'status' | 'amount'>): bigint {
-  return status === 'approved' ? amount : 0n
-}
-
-/** The standing after a revision. Without an amount it keeps the one that counts or is held; after a rejection, the recorded payout. */
-export function nextStanding(
-  event: Pick<StoredEvent, 'payout'>,
-  present: EventStanding,
-  { status, amount }: { readonly status: EventStanding['status']; readonly amount?: string | undefined },
-): Pick<EventStanding, 'status' | 'amount'> {
-  if (!hasAmount(status)) return { status, amount: 0n }
-  if (amount !== undefined) return { status, amount: toMillionths(amount) }
-  return { status, amount: hasAmount(present.status) ? present.amount : standingAsRecorded(event).amount }
-}
-
-/** Whether a revision would change the status or amount. */
-export function isStandingChange(present: EventStanding, next: Pick<EventStanding, 'status' | 'amount'>): boolean {
-  return present.status !== next.status || present.amount !== next.amount
-}
-
-/**
- * The one event that a revision refers to: the only one that was ever worth something. If none was, and the revision names a transaction id, the only
- * one with that id. Undefined: none; `'several'`: ambiguous.
- */
-export function singleEvent<Event>(
-  events: readonly Event[],
-  isWorth: (event: Event) => boolean,
-  isNamed: boolean,
-): Event | 'several' | undefined {
-  const worth = events.filter(isWorth)
-  const [first, ...others] = worth.length > 0 || !isNamed ? worth : events
-  return others.length === 0 ? first : 'several'
-}
-
-/** The event of the click that a network refers to; only events it reported itself count. */
-function eventReferredTo(
-  events: readonly StoredEvent[],
-  { network_id, nonce }: NetworkReference,
-  isRevised: (event: StoredEvent) => boolean,
-): StoredEvent | Refusal {
-  const named = nonce === null ? events : events.filter(event => event.nonce === nonce)
-  const own = named.filter(event => isReportedBy(event, network_id))
-  const one = singleEvent(own, event => isRevised(event) || standingAsRecorded(event).amount > 0n, nonce !== null)
-  if (one === 'several') return new Refusal('conversion_ambiguous')
-  if (one !== undefined) return one
-  return new Refusal(nonce !== null && named.length > 0 && own.length === 0 ? 'not_yours' : 'conversion_unknown')
-}
-
-/** Whether this network reported the event. */
-function isReportedBy(event: StoredEvent, network_id: string): boolean {
-  return event.payload?.['network_id'] === toWireId(network_id)
 }
 
 /** Decides for one organization; its changes are gathered with those of the batch. */
@@ -347,32 +299,4 @@ export class Judge {
     if (isSameCounts(was, is) || (click.standing === null && click.revenue !== null)) return click.standing
     return sumOf([click.standing ?? NO_CONVERSIONS, is], was)
   }
-}
-
-/** The index of an event's status in the counts by type: approved, pending, or rejected (also refunds and chargebacks). */
-const countIndex = ({ status }: EventStanding): 0 | 1 | 2 => (status === 'approved' ? 0 : status === 'pending' ? 1 : 2)
-
-const NO_CONVERSIONS: StandingCounts = { approved: 0, pending: 0, rejected: 0, held: 0n }
-
-/** The counts of one event. Without revisions it is counted only if it pays. */
-function countsOf({ seq, status, amount }: EventStanding): StandingCounts {
-  if (status === 'pending') return { ...NO_CONVERSIONS, pending: 1, held: amount }
-  if (status !== 'approved') return { ...NO_CONVERSIONS, rejected: 1 }
-  return seq > 0 || amount > 0n ? { ...NO_CONVERSIONS, approved: 1 } : NO_CONVERSIONS
-}
-
-function sumOf(all: readonly StandingCounts[], less: StandingCounts = NO_CONVERSIONS): StandingCounts {
-  const sum = (of: (one: StandingCounts) => number) => all.reduce((total, one) => total + of(one), -of(less))
-  return {
-    approved: sum(one => one.approved),
-    pending: sum(one => one.pending),
-    rejected: sum(one => one.rejected),
-    held: all.reduce((total, one) => total + one.held, -less.held),
-  }
-}
-
-function isSameCounts(one: StandingCounts, other: StandingCounts): boolean {
-  const isCountedAlike =
-    one.approved === other.approved && one.pending === other.pending && one.rejected === other.rejected
-  return isCountedAlike && one.held === other.held
 }

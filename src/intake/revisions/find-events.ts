@@ -2,7 +2,8 @@
 import type pg from 'pg'
 import type { EventStatus } from '../../contract/revisions.ts'
 import { toMillionths } from '../../money/billing/money.ts'
-import { standingAsRecorded, singleEvent } from '../events/judge.ts'
+import { singleEvent } from '../events/referred-event.ts'
+import { standingAsRecorded } from '../events/standing.ts'
 import type { EventStanding } from '../events/organization-state.ts'
 import type { RevisionFileLine, WrongLine } from './revision-file.ts'
 
