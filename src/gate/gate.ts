@@ -7,39 +7,29 @@
  *   3 read             413 by real bytes, 400                 gate/read.ts
  *   4 permit           403, 409                               gate/permit.ts
  *   5 quota            429, 503                               gate/quota.ts
- *   6 validate         400                                    the endpoint's schemas
+ *   6 validate         400                                    the endpoint's schemas, with all that follows in gate/deed.ts
  *   7 once             409, 504                               gate/once.ts
  *   8 the deed         its own refusals, then the reply's schema, gate/rounding.ts, and for keys gate/receipt.ts
  */
 import { METHODS as HTTP_METHODS } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify'
-import { z } from 'zod'
 import { type Endpoint, FILE_LIMIT, type FileType, isReading, routeOf } from '../contract/endpoint.ts'
 import { historyKindOf } from '../contract/history.ts'
-import { newId, NIL_ID } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
 import { askingFor } from '../ground/db/slow-queries.ts'
-import type { HistoryActor } from '../ground/history/record.ts'
-import { dashboardOrigin } from '../ground/network.ts'
 import type { Answer, Furnished, Ground, Host, Visit } from '../ground/room.ts'
-import type { DecodedCall, DeedContext, Recorder } from '../people/history/recorder.ts'
 import { logAccess, requestIds } from './access-log.ts'
 import { answerBrokenRequest, answerRefusal } from './answer.ts'
+import { type DeedParts, deedRunner, type SetHeader } from './deed.ts'
 import { type Domains, replacingUnknown } from './domain.ts'
-import { handedOut, runConfirmed } from './confirmation.ts'
 import { allowOrigins, answerPreflight } from './cors.ts'
-import { tryCall, dryRunAnswer, type Foresight } from './dry-run.ts'
 import { type Caller, type Identities, identify, isKeyOnly } from './identify.ts'
-import type { Once } from './once.ts'
 import { NosniffResponse } from './nosniff.ts'
 import { type Actor, permit, type Memberships } from './permit.ts'
 import type { Quotas } from './quota.ts'
-import { BODY_LIMIT, readJson } from './read.ts'
-import { receiptFor } from './receipt.ts'
+import { BODY_LIMIT, prepareBody, readJson } from './read.ts'
 import { type RefusedIntake, refusedIntake } from './refused-intake.ts'
 import { countEarly, countPlainVisits, isPlainVisit, measureRequests } from './request-metrics.ts'
-import { withRoundings } from './rounding.ts'
-import { idempotencyKeyOf, parsedBody, parsedQuery, type SentQuery, withFaults } from './sent.ts'
 import { corrected } from './spelling.ts'
 import { type ToolCall, toolCall } from './tool-call.ts'
 import { openVisits, sendAnswer, type HostAdmission } from './visit.ts'
@@ -62,16 +52,10 @@ declare module 'fastify' {
   }
 }
 
-type GateParts = {
-  ground: Ground
+type GateParts = DeedParts & {
   identities: Identities
   memberships: Memberships
   quotas: Quotas
-  once: Once
-  /** Runs deeds so that the history records them. Only a gate without writing endpoints does without. */
-  recorder?: Recorder
-  /** What calls of endpoints that write through a queue would do. */
-  foresight?: Foresight
   /** The custom domains. When omitted, there are none. */
   domains?: Domains
   /** Called for each refused conversion whose organization is known. Must neither wait nor throw. */
@@ -159,16 +143,6 @@ function readBodies(app: FastifyInstance): void {
   })
 }
 
-/** Checks the size in the header and the encoding, before the body is read. */
-export function prepareBody(request: FastifyRequest, limit = BODY_LIMIT): void {
-  // The Content-Type is ignored. It would protect cookie requests, but the Origin rule already does.
-  request.raw.headers['content-type'] = 'application/json'
-  if (Number(request.headers['content-length'] ?? 0) > limit)
-    refuse('payload_too_large', limit === BODY_LIMIT ? {} : { hint: 'Send at most 32 MiB.' })
-  const encoding = request.headers['content-encoding']
-  if (encoding !== undefined && encoding !== 'identity') refuse('unsupported_encoding')
-}
-
 /** Keeps the server from starting with a write that would be missing in the history. */
 function requireHistory({ name, endpoint }: Furnished, canRecord: boolean): void {
   if (isReading(endpoint)) return
@@ -218,56 +192,6 @@ const FILE_TYPES: Readonly<Record<FileType, string>> = {
   'text/plain': 'text/plain; charset=utf-8',
   'application/vnd.apache.parquet': 'application/vnd.apache.parquet',
   'application/octet-stream': 'application/octet-stream',
-}
-
-type SetHeader = (name: string, value: string) => void
-
-/** Validates the call, runs the deed (through `once` if the endpoint declares it) and encodes its result. */
-function deedRunner({ ground, once, recorder, foresight = {} }: GateParts, one: Furnished) {
-  const { endpoint } = one
-  const plain = one.deed as (context: object, call: object) => unknown
-  const isRecorded = historyKindOf(endpoint.history) !== undefined
-  const run = (context: DeedContext, call: DecodedCall) =>
-    isRecorded && recorder !== undefined ? recorder.run(one, context, call) : plain(context, call)
-  const { query, body, reply, replyIsShaped } = endpoint
-  const encoded = (out: unknown) => (reply === undefined || replyIsShaped ? out : z.encode(reply, out))
-  return async (request: FastifyRequest, header: SetHeader): Promise<unknown> => {
-    const objection = request.tool?.objection
-    if (objection !== undefined) refuse('invalid_request', withFaults(objection, endpoint, request))
-    const call = {
-      params: request.params,
-      query: query === undefined ? undefined : parsedQuery(query, request.query as SentQuery),
-      body: endpoint.takesFile ? bytesOf(request) : body && parsedBody(body, request.body, endpoint.misfit),
-    }
-    const { actor, arrived_at, ip, headers } = request
-    const idempotency_key = endpoint.once || endpoint.repeatable ? idempotencyKeyOf(request) : undefined
-    const origin = dashboardOrigin(ground.config.baseUrl, headers.host)
-    const act_by = { act_id: newId(), actor: historyActor(actor, request.tool) }
-    const asked = { ip, origin, idempotency_key, arrived_at, header, act: act_by }
-    const context = { ...ground, ...asked, actor }
-    const shown = (result: unknown) => {
-      const rounded = withRoundings(endpoint, request.body, encoded(result))
-      return request.caller.kind === 'key' ? receiptFor(endpoint, request.body, rounded) : rounded
-    }
-    if (request.tool?.is_dry_run === true) {
-      const { result, effects } = await tryCall({ database: ground.database, recorder, foresight }, one, context, call)
-      const reply = result === undefined ? undefined : shown(result)
-      return { ...dryRunAnswer(reply, effects), ...handedOut(ground, actor, request.tool) }
-    }
-    const act = async () => shown(await runConfirmed(endpoint, request.tool, context, of => run(of, call)))
-    if (!endpoint.once || idempotency_key === undefined || actor === undefined || !('org_id' in actor)) return act()
-    return once.run(actor.org_id, idempotency_key, arrived_at, act)
-  }
-}
-
-/** The file of a request; empty if it has no body. */
-const bytesOf = ({ body }: FastifyRequest): Uint8Array => (Buffer.isBuffer(body) ? body : new Uint8Array())
-
-/** Who acts, as the history names them. A call without a person or a key changes nothing that the history records. */
-function historyActor(actor: Actor, tool: ToolCall | undefined): HistoryActor {
-  if (actor === undefined) return { kind: 'person', id: NIL_ID }
-  if (!('kind' in actor) || actor.kind === 'member') return { kind: 'person', id: actor.user_id }
-  return { kind: 'key', id: actor.key_id, tool: tool?.tool ?? null, host: tool?.host ?? null }
 }
 
 function receiveVisits(

@@ -1,8 +1,9 @@
 /**
- * Parses a JSON body strictly: valid UTF-8, no byte order mark, no `__proto__`, no text that PostgreSQL cannot store, at most 32 levels of
+ * Checks what a request says about its body, and parses a JSON body strictly: valid UTF-8, no byte order mark, no `__proto__`, no text that PostgreSQL cannot store, at most 32 levels of
  * nesting (measured: deeper nesting blocks the process before it can be refused).
  */
 import { isUtf8 } from 'node:buffer'
+import type { FastifyRequest } from 'fastify'
 import sjson from 'secure-json-parse'
 import { isFaithful } from '../contract/fields.ts'
 import { refuse } from '../contract/refusals.ts'
@@ -83,4 +84,14 @@ function holdsFaithfulText(value: unknown): boolean {
 export function headerText(sent: string): string {
   const bytes = Buffer.from(sent, 'latin1')
   return isUtf8(bytes) ? bytes.toString('utf8') : sent
+}
+
+/** Checks the size in the header and the encoding, before the body is read. */
+export function prepareBody(request: FastifyRequest, limit = BODY_LIMIT): void {
+  // The Content-Type is ignored. It would protect cookie requests, but the Origin rule already does.
+  request.raw.headers['content-type'] = 'application/json'
+  if (Number(request.headers['content-length'] ?? 0) > limit)
+    refuse('payload_too_large', limit === BODY_LIMIT ? {} : { hint: 'Send at most 32 MiB.' })
+  const encoding = request.headers['content-encoding']
+  if (encoding !== undefined && encoding !== 'identity') refuse('unsupported_encoding')
 }
