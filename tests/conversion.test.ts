@@ -38,7 +38,7 @@ test('a conversion proves that a click was no prefetch or crawler: it is counted
     )
     assert.deepEqual(followed, [{ tracked: true, revenue: '2.5', deliveries: 1, charges: 1 }])
   }
-  await assertBooks(house.database.reads)
+  await assertBooks(house.database.reads, org_id)
 })
 
 test('a nonce in the header equals one in the body, in any script', async () => {

@@ -66,7 +66,7 @@ async function costs(as: Asking, dimension = 'campaign', more = '') {
 async function holds(owner: SignedIn): Promise<void> {
   const { holds } = (await house.call('GET', '/api/billing/reconciliation', owner)).data()
   assert.equal(holds, true)
-  await assertBooks(house.database.reads)
+  await assertBooks(house.database.reads, owner.org_id)
 }
 
 async function stored(click: string | undefined) {

@@ -144,7 +144,7 @@ test('ten euro are eleven dollars at 1.1, in the event, its click, the log and t
   // From here on, the organization's own rate is used.
   assert.equal(await call(click, { payout: '10', txid: 'b' }), 'OK')
   assert.equal(await revenueOf(click), '26')
-  await assertBooks(house.database.worker)
+  await assertBooks(house.database.worker, owner.org_id)
 })
 
 test('a call says what it is in before its network does, and one that has to say is refused where it does not', async () => {
@@ -178,7 +178,7 @@ test('a call says what it is in before its network does, and one that has to say
   assert.match(String(await paid({ convert: true }, { payout: '500000.5', currency: 'GBP' })), wrong)
   assert.equal(await paid({ convert: true }, { payout: '4000000', currency: 'PLN' }), '1000000')
   assert.equal(await count('event_money', owner.org_id), 5)
-  await assertBooks(house.database.worker)
+  await assertBooks(house.database.worker, owner.org_id)
 })
 
 test('a network that was there before goes on refusing what is not in dollars', async () => {
@@ -227,7 +227,7 @@ test('a currency without a rate is refused, kept whole, and run again by the rat
   assert.deepEqual([Number(event?.payout), event?.original?.['rate_day']], [30, day(4)])
   assert.equal(await call(click, { payout: '10', currency: 'XYZ', txid: 'a' }), 'OK')
   assert.equal((await log(owner, click)).length, 1)
-  await assertBooks(house.database.worker)
+  await assertBooks(house.database.worker, owner.org_id)
 })
 
 test('with sources off and no rates dollars are booked and everything else is refused', async () => {
@@ -287,8 +287,8 @@ test('what was held is approved by the rate it was held by, whatever word approv
     // Another transaction is another conversion, converted at the rate of its day.
     assert.equal(await call(click, { status: 'sale', payout: '10', txid: 'b' }), 'OK')
     assert.equal(await revenueOf(click), '27')
+    await assertBooks(house.database.worker, owner.org_id)
   }
-  await assertBooks(house.database.worker)
 })
 
 test('a payout that an offer’s rate makes more than a conversion may pay is refused in words, kept, and run again by the right rate', async () => {
@@ -365,5 +365,5 @@ test('an offer in euro pays by the rate of the day; replaced without its currenc
   assert.equal(await revenueOf(third), '10')
   assert.equal((await convert(fourth, { type: 'lead' })).statusCode, 201)
   assert.equal(await count('event_money', owner.org_id), 1)
-  await assertBooks(house.database.worker)
+  await assertBooks(house.database.worker, owner.org_id)
 })

@@ -103,7 +103,7 @@ test('a network takes back and approves by the rate of the booking, whatever the
   assert.equal(await here.fire({ status: 'yes', payout: '0.00' }), 'OK')
   assert.equal(await revenueOf(here), null)
   assert.deepEqual(await refused(), [])
-  await assertBooks(house.database.worker)
+  await assertBooks(house.database.worker, owner.org_id)
 })
 
 test('in dollars of a booking in euro it is dollars, and a refusal needs no rate', async () => {
@@ -205,7 +205,7 @@ test('people say euro too: by the rate of the booking, else of the day, and neve
   await say(euro, { status: 'refunded', currency: 'EUR' })
   const back = await say(euro, { status: 'approved', amount: '10', currency: 'EUR' })
   assert.equal(back.data()['amount'], '11')
-  await assertBooks(house.database.worker)
+  await assertBooks(house.database.worker, owner.org_id)
 })
 
 test('a file says euro in its column: the dry run tells what is booked, and a line without a rate is wrong', async () => {
