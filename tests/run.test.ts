@@ -100,14 +100,20 @@ test('files of one wing share a process and are counted separately', async () =>
   assert.deepEqual([processes.length, new Set(processes).size], [3, 1])
 })
 
-test('when a shared process dies or keeps something open, each of its files is run alone, which shows the faulty one', async () => {
+test('when a shared process dies, keeps something open or throws outside of a test, each of its files is run alone, which shows the faulty one', async () => {
   const open = `import { createServer } from 'node:net'\ntest('passes', () => new Promise(resolve => createServer().listen(0, '127.0.0.1', resolve)))`
-  for (const fault of [`test('dies', () => process.exit(3))`, open]) {
+  const strays = `test('passes', async () => { setTimeout(() => { throw new Error('strays') }); await new Promise(done => setTimeout(done, 50)) })`
+  const faults = [
+    [`test('dies', () => process.exit(3))`, 2],
+    [open, 3],
+    [strays, 3],
+  ] as const
+  for (const [fault, passed] of faults) {
     const { counts, said } = await run([`test('holds', () => {})`, fault, `test('holds', () => {})`], {
       within: 'src/wing/other/',
       left_open_ms: 500,
     })
-    assert.deepEqual([counts.passed, counts.failed], fault === open ? [3, 1] : [2, 1])
+    assert.deepEqual([counts.passed, counts.failed], [passed, 1])
     assert.match(said, /✖ src\/wing\/other\/1\.test\.ts/)
   }
 })
