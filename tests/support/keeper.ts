@@ -15,6 +15,7 @@ const settings = [
   'fsync=off',
   'synchronous_commit=off',
   'full_page_writes=off',
+  'wal_compression=off',
   'autovacuum=off',
   'max_connections=300',
   'log_min_messages=log',
