@@ -134,7 +134,7 @@ const CAMPAIGN = `c.org_id, c.id, c.key, c.destination, c.offer_id, c.fallback_u
 
 const PAGE = 5000
 
-/** The select of each kind, without its condition. */
+/** The select of each kind, without its condition. One with a sub-select limits it itself, because the condition does not reach it. */
 const SELECTS = {
   offer: `select o.org_id, o.id, o.url, o.payout, o.status, o.deleted_at is not null as is_deleted from offers o`,
   landing: `select o.org_id, o.id, o.url, o.status, o.deleted_at is not null as is_deleted from landings o`,
@@ -158,15 +158,22 @@ const SELECTS = {
     o.metric, o."limit", o.period, o.timezone, o.when_unknown, not o.active or o.deleted_at is not null as is_deleted from caps o`,
   open_hours: `select o.org_id, o.id, o.timezone, o.week, o.week is null as is_deleted
     from (select org_id, object_id as id, timezone, week, updated_at from open_hours) o`,
-  left_out: `select o.org_id, o.id, coalesce(g.timezone, 'UTC') as timezone, false as is_deleted, coalesce((
+  left_out: (
+    among: Among,
+  ) => `select o.org_id, o.id, coalesce(g.timezone, 'UTC') as timezone, false as is_deleted, coalesce((
       select json_agg(json_build_array(v.field, v.value, v.offer_id, (extract(epoch from v.until) * 1000)::float8, v.let_in_share) order by v.id)
-      from left_out_values v where v.org_id = o.org_id and v.campaign_id = o.id
+      from left_out_values v where v.org_id = o.org_id and v.campaign_id = o.id${among('v.org_id')}
     ), '[]') as entries
     from (select org_id, campaign_id as id, updated_at from left_out_lists) o left join organizations g on g.org_id = o.org_id`,
   test_ends: `select o.org_id, o.id, o.tests, false as is_deleted from (select org_id, object_id as id, tests, updated_at from test_ends) o`,
-} satisfies Record<LiveKind, string>
+} satisfies Record<LiveKind, string | ((among: Among) => string)>
 
 export const LIVE_KINDS = Object.keys(SELECTS) as LiveKind[]
+
+function selectOf(kind: LiveKind, among: Among): string {
+  const select = SELECTS[kind]
+  return typeof select === 'string' ? select : select(among)
+}
 
 /** All campaigns of all organizations, page by page. Deleted ones are included, because their links stay in ads. */
 export function readAllCampaigns(pool: pg.Pool): Promise<Everywhere<LiveCampaignRow>> {
@@ -182,7 +189,7 @@ export function readAll<K extends LiveKind>(pool: pg.Pool, kind: K): Promise<Eve
   return readPages(
     pool,
     among =>
-      `${SELECTS[kind]} where (o.org_id, o.id) > ($1, $2)${among('o.org_id')} order by o.org_id, o.id limit ${PAGE}`,
+      `${selectOf(kind, among)} where (o.org_id, o.id) > ($1, $2)${among('o.org_id')} order by o.org_id, o.id limit ${PAGE}`,
   )
 }
 
@@ -196,7 +203,7 @@ export function readChangedOf<K extends LiveKind>(
   return readChanged(
     pool,
     among =>
-      `${SELECTS[kind]} where (o.updated_at >= $1 or (o.org_id = any($2) and o.id = any($3)))${among('o.org_id')}`,
+      `${selectOf(kind, among)} where (o.updated_at >= $1 or (o.org_id = any($2) and o.id = any($3)))${among('o.org_id')}`,
     since,
     announced,
   )
@@ -214,7 +221,7 @@ export async function readChangedKinds(
     among => {
       const changed = (kind: LiveKind | 'campaign', select: string) =>
         `(select '${kind}' as kind from (${select} where o.updated_at >= $1${among('o.org_id')} limit 1) o)`
-      const kinds = LIVE_KINDS.map(kind => changed(kind, SELECTS[kind]))
+      const kinds = LIVE_KINDS.map(kind => changed(kind, selectOf(kind, among)))
       return [...kinds, changed('campaign', 'select o.org_id from campaigns o')].join(' union all ')
     },
     [since],
