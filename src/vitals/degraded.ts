@@ -2,6 +2,7 @@
 import { statfs } from 'node:fs/promises'
 import { sql } from 'kysely'
 import type { Ground } from '../ground/room.ts'
+import { isUnreachable, sqlState } from '../ground/db/faults.ts'
 import { failingAtLeast } from '../ground/round-watch.ts'
 import { clickStates } from '../intake/clicks/metrics.ts'
 
@@ -13,9 +14,8 @@ const OLD_RATES = '2 days'
 
 /** @throws if the database does not answer. */
 export async function readDegradations({ config, db }: Pick<Ground, 'config' | 'db'>): Promise<string[]> {
-  const [{ rows: oldRates }, isDiskFull] = await Promise.all([
-    sql<{ source: string }>`
-      select source from fx_sources where fetched_at < now() - ${OLD_RATES}::interval order by source`.execute(db),
+  const [oldRates, isDiskFull] = await Promise.all([
+    readOldRates(db),
     statfs(config.dataDir).then(
       ({ bavail, blocks }) => bavail / blocks < LEAST_FREE,
       () => false,
@@ -24,8 +24,23 @@ export async function readDegradations({ config, db }: Pick<Ground, 'config' | '
   const reasons = ofClicks()
   if (isDiskFull) reasons.push('the disk of DATA_DIR has less than a tenth of its space free')
   for (const { round } of failingAtLeast(MANY_FAILURES)) reasons.push(`the periodic job ${round} keeps failing`)
-  for (const { source } of oldRates) reasons.push(`the exchange rates of ${source} are more than two days old`)
+  if (oldRates === undefined) reasons.push('the first node of the cluster does not answer')
+  for (const { source } of oldRates ?? []) reasons.push(`the exchange rates of ${source} are more than two days old`)
   return reasons
+}
+
+/** The sources with old rates. Undefined if a cluster's first node is away, which has them, while the rest answers. */
+async function readOldRates(db: Ground['db']): Promise<{ source: string }[] | undefined> {
+  try {
+    const { rows } = await sql<{ source: string }>`
+      select source from fx_sources where fetched_at < now() - ${OLD_RATES}::interval order by source`.execute(db)
+    return rows
+  } catch (error) {
+    // An error of the connection itself has no SQLSTATE; a server that does not work fails again.
+    if (sqlState(error) === undefined || !isUnreachable(error)) throw error
+    await sql`select`.execute(db)
+    return undefined
+  }
 }
 
 function ofClicks(): string[] {
