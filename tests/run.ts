@@ -58,6 +58,8 @@ const CITUS_FILES = [
 ]
 /** Tests of one server's files, processes, catalog, plans and statistics, or of old databases; and of the dashboard, which needs no database. */
 const NOT_ON_A_CLUSTER = [
+  // A cluster refuses backups: tests/cluster/backup.test.ts.
+  'src/backup/',
   'src/web/',
   'src/ground/db/connect.test.ts',
   'src/ground/db/embedded',
