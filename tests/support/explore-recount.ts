@@ -59,11 +59,14 @@ const WORDS: Partial<Record<ExploreDimension, string>> = {
   is_left_out: `(c.left_out is not null)::text`,
 }
 const OBJECTS: readonly string[] = ['campaign', 'offer', 'landing', 'ad_account', 'bot', 'source', 'funnel', 'tag']
-/** The tags of a click’s campaign, offer and landing. Only filters are recounted by them. */
+/**
+ * The tags of a click’s campaign, offer and landing. Only filters are recounted by them. `$1` is the organization: in a statement with `grouping`, Citus
+ * wants it in every sub-select.
+ */
 const TAGS = `array(
   select unnest(g.tag_ids)
-  union select unnest(o.tag_ids) from offers o where o.org_id = c.org_id and o.id = c.offer_id
-  union select unnest(l.tag_ids) from landings l where l.org_id = c.org_id and l.id = c.landing_id)`
+  union select unnest(o.tag_ids) from offers o where o.org_id = $1 and o.id = c.offer_id
+  union select unnest(l.tag_ids) from landings l where l.org_id = $1 and l.id = c.landing_id)`
 
 /** SQL of a click's key as text, null without a value. `zone` is the placeholder of the time zone. */
 function keyOf(dimension: ExploreDimension, zone: string): string {
@@ -77,23 +80,23 @@ const moment = (text: string): number => Date.parse(text.length === 10 ? `${text
 /** The conversions of a click that are its campaign's goal, by their last status. */
 const converted = (name: string, is: string) => `(
     select count(*) from events e
-    where e.org_id = c.org_id and e.click_id = c.id and not e.test
-      and e.type = any(coalesce(g.goal, (select s.goal from event_settings s where s.org_id = c.org_id), '{${USUAL_GOAL.join()}}'))
-      and coalesce((select r.status from event_revisions r where r.org_id = c.org_id and r.event_id = e.id order by seq desc limit 1), 'approved') ${is}
+    where e.org_id = $1 and e.click_id = c.id and not e.test
+      and e.type = any(coalesce(g.goal, (select s.goal from event_settings s where s.org_id = $1), '{${USUAL_GOAL.join()}}'))
+      and coalesce((select r.status from event_revisions r where r.org_id = $1 and r.event_id = e.id order by seq desc limit 1), 'approved') ${is}
   ) as ${name}`
 /** Those of one type, whatever the goal is. */
 const approved = (type: string) => `(
     select count(*) from events e
-    where e.org_id = c.org_id and e.click_id = c.id and not e.test and e.type = '${type}'
-      and coalesce((select r.status from event_revisions r where r.org_id = e.org_id and r.event_id = e.id order by seq desc limit 1), 'approved') = 'approved'
+    where e.org_id = $1 and e.click_id = c.id and not e.test and e.type = '${type}'
+      and coalesce((select r.status from event_revisions r where r.org_id = $1 and r.event_id = e.id order by seq desc limit 1), 'approved') = 'approved'
   ) as events_${type}`
 const paid = (type: string) => `(
     select sum(case r.status when 'approved' then r.amount else 0 end) from (
       select coalesce(said.status, 'approved') as status, coalesce(said.amount, e.payout, 0) as amount
       from events e left join lateral (
-        select status, amount from event_revisions where org_id = e.org_id and event_id = e.id order by seq desc limit 1
+        select status, amount from event_revisions where org_id = $1 and event_id = e.id order by seq desc limit 1
       ) said on true
-      where e.org_id = c.org_id and e.click_id = c.id and not e.test and e.type = '${type}'
+      where e.org_id = $1 and e.click_id = c.id and not e.test and e.type = '${type}'
     ) r
   ) as revenue_${type}`
 const CONVERTED = [
