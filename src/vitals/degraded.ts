@@ -2,7 +2,7 @@
 import { statfs } from 'node:fs/promises'
 import { sql } from 'kysely'
 import type { Ground } from '../ground/room.ts'
-import { isUnreachable, sqlState } from '../ground/db/faults.ts'
+import { isOfAnotherNode } from '../ground/db/faults.ts'
 import { failingAtLeast } from '../ground/round-watch.ts'
 import { clickStates } from '../intake/clicks/metrics.ts'
 
@@ -13,9 +13,9 @@ const LEAST_FREE = 0.1
 const OLD_RATES = '2 days'
 
 /** @throws if the database does not answer. */
-export async function readDegradations({ config, db }: Pick<Ground, 'config' | 'db'>): Promise<string[]> {
+export async function readDegradations({ config, database }: Pick<Ground, 'config' | 'database'>): Promise<string[]> {
   const [oldRates, isDiskFull] = await Promise.all([
-    readOldRates(db),
+    readOldRates(database),
     statfs(config.dataDir).then(
       ({ bavail, blocks }) => bavail / blocks < LEAST_FREE,
       () => false,
@@ -29,17 +29,15 @@ export async function readDegradations({ config, db }: Pick<Ground, 'config' | '
   return reasons
 }
 
-/** The sources with old rates. Undefined if a cluster's first node is away, which has them, while the rest answers. */
-async function readOldRates(db: Ground['db']): Promise<{ source: string }[] | undefined> {
+/** The sources with old rates. Undefined if another node of a cluster answers, but not the first one, which has them. */
+async function readOldRates({ kysely, nodes }: Ground['database']): Promise<{ source: string }[] | undefined> {
   try {
     const { rows } = await sql<{ source: string }>`
-      select source from fx_sources where fetched_at < now() - ${OLD_RATES}::interval order by source`.execute(db)
+      select source from fx_sources where fetched_at < now() - ${OLD_RATES}::interval order by source`.execute(kysely)
     return rows
   } catch (error) {
-    // An error of the connection itself has no SQLSTATE; a server that does not work fails again.
-    if (sqlState(error) === undefined || !isUnreachable(error)) throw error
-    await sql`select`.execute(db)
-    return undefined
+    if (nodes > 1 && isOfAnotherNode(error)) return undefined
+    throw error
   }
 }
 

@@ -60,6 +60,11 @@ export function isUnsaid(error: unknown): boolean {
   return sqlState(error) === UNSAID
 }
 
+/** True if a cluster's node answers that it could not reach another node, or lost its connection to it. */
+export function isOfAnotherNode(error: unknown): boolean {
+  return isUnsaid(error) || sqlState(error)?.startsWith('08') === true
+}
+
 /** Statement timeout and lock timeout. */
 const OUT_OF_TIME = new Set(['57014', '55P03'])
 
