@@ -54,7 +54,7 @@ const FAULT_FILES = [
 
 const CITUS_FILES = [
   'src/**/*.test.ts',
-  'tests/{cluster/*,conversion,key-writes,receipts,rights,scope,warnings}.test.ts',
+  'tests/{campaign-domain,cluster/*,conversion,figures-doors,history-of-writes,key-writes,list-files,receipts,rights,scope,warnings}.test.ts',
 ]
 /** Tests of one server's files, processes, catalog, plans and statistics, or of old databases; and of the dashboard, which needs no database. */
 const NOT_ON_A_CLUSTER = [
