@@ -2,6 +2,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startLoad } from './children.ts'
 import { perSecond } from './clicks.ts'
 import type { Held } from './held.ts'
@@ -16,6 +17,8 @@ const CONNECTIONS = 64
 /** New servers and databases per checkout: two servers of the same checkout differ by up to a quarter for as long as they run. */
 const INSTANCES = 4
 const READINGS = 20
+/** Both servers fold their clicks into the reports meanwhile. Reports take up to twice as long before, and one server gets its last clicks later. */
+const FOLDING_MS = 5_000
 
 type Side = 'this' | 'other'
 type Open = Held & { stop(): Promise<void> }
@@ -47,6 +50,7 @@ export async function compareWith(
         }
         await inTurns(1, side => click(side, warmSeconds))
         await inTurns(Math.ceil(rounds / 2), side => click(side, seconds))
+        await sleep(FOLDING_MS)
         await inTurns(READINGS, side => readOnce(open[side], compared, side))
       } finally {
         await Promise.all([open.this.stop(), open.other.stop()])
