@@ -17,7 +17,10 @@ const CONNECTIONS = 64
 /** New servers and databases per checkout: two servers of the same checkout differ by up to a quarter for as long as they run. */
 const INSTANCES = 4
 const READINGS = 20
-/** Both servers fold their clicks into the reports meanwhile. Reports take up to twice as long before, and one server gets its last clicks later. */
+/**
+ * In this time both servers fold their clicks into the reports. Until then a report takes up to twice as long, and the server that was clicked last
+ * has more to fold.
+ */
 const FOLDING_MS = 5_000
 
 type Side = 'this' | 'other'

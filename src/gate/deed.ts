@@ -17,6 +17,7 @@ import { withRoundings } from './rounding.ts'
 import { idempotencyKeyOf, parsedBody, parsedQuery, type SentQuery, withFaults } from './sent.ts'
 import type { ToolCall } from './tool-call.ts'
 
+/** What deeds need of the gate. */
 export type DeedParts = {
   ground: Ground
   once: Once
@@ -26,6 +27,7 @@ export type DeedParts = {
   foresight?: Foresight
 }
 
+/** Sets a header of the reply. */
 export type SetHeader = (name: string, value: string) => void
 
 /** Validates the call, runs the deed (through `once` if the endpoint declares it) and encodes its result. */

@@ -1,6 +1,6 @@
 /**
- * Checks what a request says about its body, and parses a JSON body strictly: valid UTF-8, no byte order mark, no `__proto__`, no text that PostgreSQL cannot store, at most 32 levels of
- * nesting (measured: deeper nesting blocks the process before it can be refused).
+ * Checks what a request says about its body, and parses a JSON body strictly: valid UTF-8, no byte order mark, no `__proto__`, no text that
+ * PostgreSQL cannot store, at most 32 levels of nesting (measured: deeper nesting blocks the process before it can be refused).
  */
 import { isUtf8 } from 'node:buffer'
 import type { FastifyRequest } from 'fastify'

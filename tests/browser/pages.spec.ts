@@ -4,6 +4,7 @@ import { DETAIL, expect, OWNER, send, test } from './dashboard.ts'
 
 /** Pages that the menu has no link to. */
 const FURTHER = ['/campaigns/new', '/ad-spend/accounts', '/ad-spend/import']
+const LINKED = NAVIGATION.flatMap(({ links }) => links.map(({ link }) => link.to))
 
 /** Checks what screen readers need: one main heading, no skipped heading level, a name on every control. */
 function soundness() {
@@ -84,6 +85,12 @@ test('further pages open without browser errors, sound for screen readers and fo
     await checkSound(page)
   }
 })
+
+for (const path of LINKED)
+  test(`${path} opens by its address`, DETAIL, async ({ page }) => {
+    await page.goto(path)
+    await checkSound(page)
+  })
 
 test('the first press of Tab offers to skip the navigation', async ({ page }) => {
   await page.goto('/settings/team')

@@ -33,6 +33,7 @@ export function isStandingChange(present: EventStanding, next: Pick<EventStandin
 export const countIndex = ({ status }: EventStanding): 0 | 1 | 2 =>
   status === 'approved' ? 0 : status === 'pending' ? 1 : 2
 
+/** The counts of a click without conversions. */
 export const NO_CONVERSIONS: StandingCounts = { approved: 0, pending: 0, rejected: 0, held: 0n }
 
 /** The counts of one event. Without revisions it is counted only if it pays. */
@@ -53,6 +54,7 @@ export function sumOf(all: readonly StandingCounts[], less: StandingCounts = NO_
   }
 }
 
+/** Whether two clicks have the same counts. */
 export function isSameCounts(one: StandingCounts, other: StandingCounts): boolean {
   const isCountedAlike =
     one.approved === other.approved && one.pending === other.pending && one.rejected === other.rejected

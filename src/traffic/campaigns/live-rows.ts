@@ -134,7 +134,7 @@ const CAMPAIGN = `c.org_id, c.id, c.key, c.destination, c.offer_id, c.fallback_u
 
 const PAGE = 5000
 
-/** The select of each kind, without its condition. One with a sub-select limits it itself, because the condition does not reach it. */
+/** The select of each kind, without its condition. The condition does not reach sub-selects: a select with one limits its organizations itself. */
 const SELECTS = {
   offer: `select o.org_id, o.id, o.url, o.payout, o.status, o.deleted_at is not null as is_deleted from offers o`,
   landing: `select o.org_id, o.id, o.url, o.status, o.deleted_at is not null as is_deleted from landings o`,
