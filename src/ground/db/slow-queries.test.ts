@@ -20,13 +20,16 @@ test('a slow statement is logged with its route and without values, a fast one i
   })
   const as = await seedSignedIn(house)
   const slow = (route: string) => lines.filter(({ msg, route: of }) => msg === 'slow query' && of === route)
-  const locking = await fresh.database.worker.connect()
+  const locking = await database.worker.connect()
   await locking.query('begin; lock table campaigns')
   const answer = house.call('GET', '/api/campaigns?q=a-secret-name', as)
   const isWaiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%campaigns%strpos%' and query not like '%pg_stat_activity%' and now() - query_start > '0.4 s'`
-  await eventually('it waits', async () => (await fresh.database.reads.query(isWaiting)).rows.length > 0)
-  await locking.query('commit')
-  locking.release()
+  try {
+    await eventually('it waits', async () => (await database.reads.query(isWaiting)).rows.length > 0)
+  } finally {
+    await locking.query('commit')
+    locking.release()
+  }
   assert.equal((await answer).statusCode, 200)
   const [line] = slow('GET /api/campaigns')
   assert.ok(line !== undefined && line.duration_ms >= 400 && line.request_id !== undefined, JSON.stringify(lines))
