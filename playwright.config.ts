@@ -18,7 +18,7 @@ export default defineConfig({
   timeout: 180_000,
   expect: { timeout: 30_000 },
   workers: 2,
-  // See DETAIL in tests/browser/dashboard.ts.
+  // Tests with @detail in their title run if their file is named, or with SLUICE_DETAILS=1.
   ...(process.env['SLUICE_DETAILS'] === '1' ? {} : { grepInvert: /@detail/ }),
   // Specs with settings run last, because a worker that gets other settings starts again, with a new Sluice and browser.
   projects: [

@@ -100,6 +100,17 @@ test('files of one wing share a process and are counted separately', async () =>
   assert.deepEqual([processes.length, new Set(processes).size], [3, 1])
 })
 
+test('a test marked as a detail runs only when details are asked for, alone and in a shared process', async () => {
+  const source = `test('holds', () => {})\n${DEFECT.replace('hold', 'hold @detail')}`
+  for (const within of ['', 'src/wing/details/']) {
+    const counts = async (asked: string) =>
+      (await run([source, source], { within, env: { SLUICE_DETAILS: asked } })).counts
+    const [few, each] = [await counts(''), await counts('1')]
+    assert.deepEqual([few.passed, few.failed, few.skipped], [2, 0, 0])
+    assert.deepEqual([each.passed, each.failed], [2, 2])
+  }
+})
+
 test('when a shared process dies, keeps something open or throws outside of a test, each of its files is run alone, which shows the faulty one', async () => {
   const open = `import { createServer } from 'node:net'\ntest('passes', () => new Promise(resolve => createServer().listen(0, '127.0.0.1', resolve)))`
   const strays = `test('passes', async () => { setTimeout(() => { throw new Error('strays') }); await new Promise(done => setTimeout(done, 50)) })`

@@ -25,7 +25,7 @@ function png(width: number, height: number): Buffer {
   ])
 }
 
-test('a picture is chosen, made small, shown in the frame and the team, and removed', async ({ page }) => {
+test('a picture is chosen, made small, shown in the frame and the team, and removed @detail', async ({ page }) => {
   await page.goto('/settings/profile')
   const menu = page.getByRole('button', { name: 'mara@example.com' })
   await expect(menu).toContainText('ML')
@@ -49,7 +49,7 @@ test('a picture is chosen, made small, shown in the frame and the team, and remo
   await expect(menu).toContainText('ML')
 })
 
-test('the link of an invitation is shown once, a new one replaces it, and a link that no longer works says what to do', async ({
+test('the link of an invitation is shown once, a new one replaces it, and a link that no longer works says what to do @detail', async ({
   page,
   browser,
   sluice,

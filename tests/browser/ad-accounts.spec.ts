@@ -1,5 +1,5 @@
 // Ad accounts as an owner sees them: connecting one, its events, its state, and the campaign that names it.
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 
 const TOKEN = 'EAAB-token-that-nobody-shall-see'
 
@@ -28,7 +28,7 @@ test('an account is connected, its token is never seen again, and its events are
   await expect(page.getByLabel('Platform’s event of Custom 1')).toHaveValue('HighRoller')
 })
 
-test('the events of a Meta account are whole on a laptop, the last column too', DETAIL, async ({ page, owner }) => {
+test('the events of a Meta account are whole on a laptop, the last column too @detail', async ({ page, owner }) => {
   const { id } = await send(owner, 'POST', '/api/ad-accounts', {
     platform: 'meta',
     name: 'Wide pixel',
@@ -44,33 +44,32 @@ test('the events of a Meta account are whole on a laptop, the last column too', 
   }
 })
 
-test(
-  'an account is switched off and on, named by a campaign, and disconnected only when no campaign names it',
-  DETAIL,
-  async ({ page, owner }) => {
-    await send(owner, 'POST', '/api/ad-accounts', {
-      platform: 'tiktok',
-      name: 'TikTok EU',
-      settings: { pixel_code: 'C4ABCDEF' },
-      credentials: { access_token: TOKEN },
-    })
-    const destination = { type: 'redirect', url: 'https://shop.example/' }
-    const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Autumn', destination })
-    await page.goto(`/campaigns/${campaign.id}`)
-    await page.getByLabel('Ad account').selectOption({ label: 'TikTok EU (TikTok)' })
-    await page.getByRole('button', { name: 'Save campaign' }).click()
-    await expect(page.getByText('Autumn is saved').first()).toBeVisible()
-    await page.goto('/ad-accounts')
-    await page.getByRole('link', { name: 'TikTok EU' }).click()
-    await page.getByRole('button', { name: 'Switch off' }).click()
-    await page.getByRole('button', { name: 'Switch on' }).click()
-    await expect(page.getByRole('button', { name: 'Switch off' })).toBeVisible()
-    await page.getByRole('button', { name: 'Disconnect account' }).click()
-    const dialog = page.getByRole('dialog').or(page.getByRole('alertdialog'))
-    await dialog.getByRole('button', { name: 'Disconnect', exact: true }).click()
-    await expect(dialog.getByText('Autumn')).toBeVisible()
-    await send(owner, 'PATCH', `/api/campaigns/${campaign.id}`, { ad_account_id: null })
-    await dialog.getByRole('button', { name: 'Disconnect', exact: true }).click()
-    await expect(page.getByText('TikTok EU is disconnected').first()).toBeVisible()
-  },
-)
+test('an account is switched off and on, named by a campaign, and disconnected only when no campaign names it @detail', async ({
+  page,
+  owner,
+}) => {
+  await send(owner, 'POST', '/api/ad-accounts', {
+    platform: 'tiktok',
+    name: 'TikTok EU',
+    settings: { pixel_code: 'C4ABCDEF' },
+    credentials: { access_token: TOKEN },
+  })
+  const destination = { type: 'redirect', url: 'https://shop.example/' }
+  const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Autumn', destination })
+  await page.goto(`/campaigns/${campaign.id}`)
+  await page.getByLabel('Ad account').selectOption({ label: 'TikTok EU (TikTok)' })
+  await page.getByRole('button', { name: 'Save campaign' }).click()
+  await expect(page.getByText('Autumn is saved').first()).toBeVisible()
+  await page.goto('/ad-accounts')
+  await page.getByRole('link', { name: 'TikTok EU' }).click()
+  await page.getByRole('button', { name: 'Switch off' }).click()
+  await page.getByRole('button', { name: 'Switch on' }).click()
+  await expect(page.getByRole('button', { name: 'Switch off' })).toBeVisible()
+  await page.getByRole('button', { name: 'Disconnect account' }).click()
+  const dialog = page.getByRole('dialog').or(page.getByRole('alertdialog'))
+  await dialog.getByRole('button', { name: 'Disconnect', exact: true }).click()
+  await expect(dialog.getByText('Autumn')).toBeVisible()
+  await send(owner, 'PATCH', `/api/campaigns/${campaign.id}`, { ad_account_id: null })
+  await dialog.getByRole('button', { name: 'Disconnect', exact: true }).click()
+  await expect(page.getByText('TikTok EU is disconnected').first()).toBeVisible()
+})

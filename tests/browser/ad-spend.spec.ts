@@ -1,7 +1,7 @@
 // Ad spend on the screen: an amount spread over clicks in another time zone and taken back, and imports with wrong lines.
 import { toUuid } from '../../src/contract/ids.ts'
 import { seedCountedClicks } from '../support/counted-clicks.ts'
-import { DETAIL, expect, inDatabase, send, test } from './dashboard.ts'
+import { expect, inDatabase, send, test } from './dashboard.ts'
 
 const destination = { type: 'redirect', url: 'https://shop.example/?c={click_id}' }
 const HOUR_MS = 3_600_000
@@ -11,7 +11,7 @@ const MIDNIGHT = Math.floor(Date.now() / (24 * HOUR_MS)) * 24 * HOUR_MS - 57.5 *
 /** The local time in Darwin, the given hours after that midnight. */
 const inDarwin = (hours: number) => new Date(MIDNIGHT + (hours + 9.5) * HOUR_MS).toISOString().slice(0, 16)
 
-test('an amount is spread over the clicks of a window of another zone, counts in the report, and is taken back whole', async ({
+test('an amount is spread over the clicks of a window of another zone, counts in the report, and is taken back whole @detail', async ({
   page,
   owner,
   sluice,
@@ -80,30 +80,27 @@ test('a spend file is imported without its wrong line once the line is left out'
   await expect(page.getByRole('row', { name: /Filed/ })).toContainText('12.50')
 })
 
-test(
-  'a spend file in a currency without a rate shows an error, and its columns can still be chosen',
-  DETAIL,
-  async ({ page, owner }) => {
-    await send(owner, 'POST', '/api/campaigns', {
-      name: 'In euros',
-      destination: { type: 'redirect', url: 'https://example.com/' },
-    })
-    const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
-    const csv = `Day,Campaign,Zone ID,Cost (CZK),In dollars\n${yesterday},In euros,77,10,11.5`
-    await page.goto('/ad-spend/import')
-    await page
-      .getByLabel('CSV file')
-      .setInputFiles({ name: 'spend.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
-    await expect(page.getByRole('row', { name: /No rate of CZK is known/ })).toBeVisible()
-    await expect(page.getByLabel('Day', { exact: true })).toHaveText(/Day \(found\)/)
-    await expect(page.getByLabel('sub1')).toHaveText(/Zone ID \(found\)/)
-    await page.getByLabel('Amount').selectOption('In dollars')
-    await page.getByRole('button', { name: 'Import 1 change' }).click()
-    await expect(page.getByRole('row', { name: /In euros/ })).toContainText('11.50')
-  },
-)
+test('a spend file in a currency without a rate shows an error, and its columns can still be chosen @detail', async ({
+  page,
+  owner,
+}) => {
+  await send(owner, 'POST', '/api/campaigns', {
+    name: 'In euros',
+    destination: { type: 'redirect', url: 'https://example.com/' },
+  })
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
+  const csv = `Day,Campaign,Zone ID,Cost (CZK),In dollars\n${yesterday},In euros,77,10,11.5`
+  await page.goto('/ad-spend/import')
+  await page.getByLabel('CSV file').setInputFiles({ name: 'spend.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
+  await expect(page.getByRole('row', { name: /No rate of CZK is known/ })).toBeVisible()
+  await expect(page.getByLabel('Day', { exact: true })).toHaveText(/Day \(found\)/)
+  await expect(page.getByLabel('sub1')).toHaveText(/Zone ID \(found\)/)
+  await page.getByLabel('Amount').selectOption('In dollars')
+  await page.getByRole('button', { name: 'Import 1 change' }).click()
+  await expect(page.getByRole('row', { name: /In euros/ })).toContainText('11.50')
+})
 
-test('spend of a campaign that is deleted is shown by its name, in the filter too', DETAIL, async ({ page, owner }) => {
+test('spend of a campaign that is deleted is shown by its name, in the filter too @detail', async ({ page, owner }) => {
   const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Closed', key: 'closed', destination })
   const day = new Date().toISOString().slice(0, 10)
   await send(owner, 'PUT', '/api/ad-spend', { campaign_id: id, day, amount: '12.50' })
@@ -116,7 +113,7 @@ test('spend of a campaign that is deleted is shown by its name, in the filter to
   await expect(page.getByRole('main')).not.toContainText(id)
 })
 
-test('a row of spend is deleted once it is confirmed', DETAIL, async ({ page, owner }) => {
+test('a row of spend is deleted once it is confirmed @detail', async ({ page, owner }) => {
   const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Billed twice', key: 'twice', destination })
   const day = new Date().toISOString().slice(0, 10)
   for (const sub1 of ['a', 'b']) await send(owner, 'PUT', '/api/ad-spend', { campaign_id: id, day, sub1, amount: '8' })

@@ -22,7 +22,7 @@ test('an owner runs a backup, downloads it, and reads how it is restored', async
   await expect(row.getByRole('link', { name: 'Download' })).toHaveCount(0)
 })
 
-test('a running and a failed backup are shown, and the page is gone once another workspace exists', async ({
+test('a running and a failed backup are shown, and the page is gone once another workspace exists @detail', async ({
   page,
   sluice,
 }) => {

@@ -1,5 +1,5 @@
 // Campaigns on the screen: their state, the list on a phone, unsaved changes, traffic sources, cost models.
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 
 const url = 'https://shop.example/?c={click_id}'
 const destination = { type: 'redirect', url }
@@ -62,127 +62,124 @@ test('the list of campaigns has a line of totals, and a phone shows profit, ROI 
   await expect(page.getByRole('switch', { name: 'Sum one takes traffic' })).toBeInViewport({ ratio: 1 })
 })
 
-test(
-  'leaving a form with unsaved changes asks first, and leaving after saving does not',
-  DETAIL,
-  async ({ page, owner }) => {
-    const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Kept', destination })
-    const network = await send(owner, 'POST', '/api/networks', { name: 'Kept too', template: 'affise' })
-    const { id: account } = await send(owner, 'POST', '/api/ad-accounts', {
-      platform: 'tiktok',
-      name: 'Kept as well',
-      settings: { pixel_code: 'C4A1B2C3D4E5F6G7H8I9' },
-      credentials: { access_token: 'a'.repeat(40) },
-    })
-    const questions: string[] = []
-    page.on('dialog', dialog => {
-      questions.push(dialog.message())
-      void dialog.dismiss()
-    })
-    for (const [path, action, question] of [
-      [`/campaigns/${id}`, 'Save campaign', 'Leave without saving the campaign?'],
-      [`/networks/${network.id}`, 'Save network', 'Leave without saving the network?'],
-      [`/ad-accounts/${account}`, 'Save connection', 'Leave without saving the connection?'],
-    ] as const) {
-      await page.goto(path)
-      const name = page.getByLabel('Name', { exact: true })
-      // Focusing a field is not a change.
-      await name.focus()
-      await name.blur()
-      await page.getByRole('link', { name: 'Offers' }).click()
-      await expect(page).toHaveURL(/offers$/)
-      await page.goto(path)
-      await name.fill('Renamed')
-      await page.getByRole('link', { name: 'Offers' }).click()
-      await expect.poll(() => questions.splice(0)).toEqual([question])
-      await expect(page).toHaveURL(new RegExp(`${path}$`))
-      await expect(name).toHaveValue('Renamed')
-      await page.getByRole('button', { name: action }).click()
-      await expect(page.getByText(/is saved$/).first()).toBeVisible()
-      await page.getByRole('link', { name: 'Offers' }).click()
-      await expect(page).toHaveURL(/offers$/)
-      expect(questions).toEqual([])
-    }
-    await page.goto('/campaigns/new')
-    await page.getByLabel('Name', { exact: true }).fill('New and kept')
+test('leaving a form with unsaved changes asks first, and leaving after saving does not @detail', async ({
+  page,
+  owner,
+}) => {
+  const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Kept', destination })
+  const network = await send(owner, 'POST', '/api/networks', { name: 'Kept too', template: 'affise' })
+  const { id: account } = await send(owner, 'POST', '/api/ad-accounts', {
+    platform: 'tiktok',
+    name: 'Kept as well',
+    settings: { pixel_code: 'C4A1B2C3D4E5F6G7H8I9' },
+    credentials: { access_token: 'a'.repeat(40) },
+  })
+  const questions: string[] = []
+  page.on('dialog', dialog => {
+    questions.push(dialog.message())
+    void dialog.dismiss()
+  })
+  for (const [path, action, question] of [
+    [`/campaigns/${id}`, 'Save campaign', 'Leave without saving the campaign?'],
+    [`/networks/${network.id}`, 'Save network', 'Leave without saving the network?'],
+    [`/ad-accounts/${account}`, 'Save connection', 'Leave without saving the connection?'],
+  ] as const) {
+    await page.goto(path)
+    const name = page.getByLabel('Name', { exact: true })
+    // Focusing a field is not a change.
+    await name.focus()
+    await name.blur()
     await page.getByRole('link', { name: 'Offers' }).click()
-    await expect.poll(() => questions.splice(0)).toEqual(['Leave without saving the campaign?'])
-    await page.getByLabel('Visitors go to').selectOption('Another URL')
-    await page.getByLabel('Redirect to').fill(url)
-    await page.getByRole('button', { name: 'Create campaign' }).click()
-    await expect(page.getByRole('heading', { level: 1, name: 'New and kept' })).toBeVisible()
+    await expect(page).toHaveURL(/offers$/)
+    await page.goto(path)
+    await name.fill('Renamed')
+    await page.getByRole('link', { name: 'Offers' }).click()
+    await expect.poll(() => questions.splice(0)).toEqual([question])
+    await expect(page).toHaveURL(new RegExp(`${path}$`))
+    await expect(name).toHaveValue('Renamed')
+    await page.getByRole('button', { name: action }).click()
+    await expect(page.getByText(/is saved$/).first()).toBeVisible()
+    await page.getByRole('link', { name: 'Offers' }).click()
+    await expect(page).toHaveURL(/offers$/)
     expect(questions).toEqual([])
-  },
-)
+  }
+  await page.goto('/campaigns/new')
+  await page.getByLabel('Name', { exact: true }).fill('New and kept')
+  await page.getByRole('link', { name: 'Offers' }).click()
+  await expect.poll(() => questions.splice(0)).toEqual(['Leave without saving the campaign?'])
+  await page.getByLabel('Visitors go to').selectOption('Another URL')
+  await page.getByLabel('Redirect to').fill(url)
+  await page.getByRole('button', { name: 'Create campaign' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'New and kept' })).toBeVisible()
+  expect(questions).toEqual([])
+})
 
-test(
-  'the traffic source is saved, fills the campaign link, and replaces a template',
-  DETAIL,
-  async ({ page, owner }) => {
-    await send(owner, 'POST', '/api/traffic-sources', { name: 'Push zones', template: 'propellerads' })
-    const { id } = await send(owner, 'POST', '/api/campaigns', {
-      name: 'Sourced',
-      key: 'sourced',
-      destination,
-      source: { sub3: 'cmp', template: 'meta' },
-    })
-    const address = page.getByRole('figure').filter({ hasText: 'Campaign link' })
-    const save = async () => {
-      await page.getByRole('button', { name: 'Save campaign' }).click()
-      await expect(page.getByText('Sourced is saved').first()).toBeVisible()
-    }
-    await page.goto(`/campaigns/${id}`)
-    await expect(address).toContainText('&cmp={{campaign.name}}&')
-    await expect(page.getByLabel('Traffic source')).toContainText('None (macros of meta)')
-    await page.getByLabel('Traffic source').selectOption({ label: 'Push zones' })
-    await save()
-    await expect(address).toContainText(
-      /\/c\/sourced\?ref_id=\$\{SUBID\}&sub1=\{zoneid\}&sub2=\{bannerid\}&cmp=\{campaignid\}&cost=\{cost\}$/,
-    )
-    await page.reload()
-    await expect(page.getByLabel('Traffic source').locator('option:checked')).toHaveText('Push zones')
+test('the traffic source is saved, fills the campaign link, and replaces a template @detail', async ({
+  page,
+  owner,
+}) => {
+  await send(owner, 'POST', '/api/traffic-sources', { name: 'Push zones', template: 'propellerads' })
+  const { id } = await send(owner, 'POST', '/api/campaigns', {
+    name: 'Sourced',
+    key: 'sourced',
+    destination,
+    source: { sub3: 'cmp', template: 'meta' },
+  })
+  const address = page.getByRole('figure').filter({ hasText: 'Campaign link' })
+  const save = async () => {
+    await page.getByRole('button', { name: 'Save campaign' }).click()
+    await expect(page.getByText('Sourced is saved').first()).toBeVisible()
+  }
+  await page.goto(`/campaigns/${id}`)
+  await expect(address).toContainText('&cmp={{campaign.name}}&')
+  await expect(page.getByLabel('Traffic source')).toContainText('None (macros of meta)')
+  await page.getByLabel('Traffic source').selectOption({ label: 'Push zones' })
+  await save()
+  await expect(address).toContainText(
+    /\/c\/sourced\?ref_id=\$\{SUBID\}&sub1=\{zoneid\}&sub2=\{bannerid\}&cmp=\{campaignid\}&cost=\{cost\}$/,
+  )
+  await page.reload()
+  await expect(page.getByLabel('Traffic source').locator('option:checked')).toHaveText('Push zones')
 
-    await page.getByText('Names of incoming parameters', { exact: true }).click()
-    await page.getByLabel('sub1', { exact: true }).fill('zone')
-    await page.getByLabel('sub4', { exact: true }).fill('zone')
-    await page.getByRole('button', { name: 'Save campaign' }).click()
-    await expect(page.getByLabel('sub4', { exact: true })).toHaveAccessibleDescription(/"zone" fills sub1 already/)
-    // Correcting the error does not collapse the section.
-    await page.getByLabel('sub4', { exact: true }).fill('')
-    await expect(page.getByLabel('sub4', { exact: true })).toHaveAccessibleDescription('')
-    await page.getByLabel('sub3', { exact: true }).fill('cost')
-    await save()
-    await expect(address).toContainText('&cost={campaignid}')
-  },
-)
+  await page.getByText('Names of incoming parameters', { exact: true }).click()
+  await page.getByLabel('sub1', { exact: true }).fill('zone')
+  await page.getByLabel('sub4', { exact: true }).fill('zone')
+  await page.getByRole('button', { name: 'Save campaign' }).click()
+  await expect(page.getByLabel('sub4', { exact: true })).toHaveAccessibleDescription(/"zone" fills sub1 already/)
+  // Correcting the error does not collapse the section.
+  await page.getByLabel('sub4', { exact: true }).fill('')
+  await expect(page.getByLabel('sub4', { exact: true })).toHaveAccessibleDescription('')
+  await page.getByLabel('sub3', { exact: true }).fill('cost')
+  await save()
+  await expect(address).toContainText('&cost={campaignid}')
+})
 
-test(
-  'a cost model is chosen in the form, and the page says how many clicks had no readable cost',
-  DETAIL,
-  async ({ page, owner }) => {
-    const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Priced', key: 'priced', destination })
-    await page.goto(`/campaigns/${id}`)
-    const model = page.getByLabel('Cost of a click')
-    await expect(model).toHaveValue('none')
-    await model.selectOption('cpm')
-    await page.getByRole('button', { name: 'Save campaign' }).click()
-    await expect(page.getByText(/Must be sent with cpm/)).toBeVisible()
-    await model.selectOption('link')
-    await page.getByLabel(/Ignore costs above/).fill('0.5')
-    await page.getByRole('button', { name: 'Save campaign' }).click()
-    await expect(page.getByText('Priced is saved').first()).toBeVisible()
-    const headers = {
-      'user-agent':
-        'Mozilla/5.0 (Linux; Android 14; SM-S911B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Mobile Safari/537.36',
-    }
-    for (const cost of ['0.25', '0.6', '%7Bcost%7D'])
-      expect((await owner.get(`/c/priced?cost=${cost}`, { maxRedirects: 0, headers })).status()).toBe(302)
-    await page.goto(`/campaigns/${id}`)
-    await expect(model).toHaveValue('link')
-    await expect(page.getByLabel(/Ignore costs above/)).toHaveValue('0.5')
-    await expect(page.getByText('In the last 30 days 2 of 3 clicks had no readable cost.')).toBeVisible()
-    await page.goto(`/?campaign=${id}`)
-    const figures = page.getByRole('group', { name: /^Figures of these days/ })
-    await expect(figures.getByRole('button', { name: /^Cost/ })).toContainText('$0.25')
-  },
-)
+test('a cost model is chosen in the form, and the page says how many clicks had no readable cost @detail', async ({
+  page,
+  owner,
+}) => {
+  const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Priced', key: 'priced', destination })
+  await page.goto(`/campaigns/${id}`)
+  const model = page.getByLabel('Cost of a click')
+  await expect(model).toHaveValue('none')
+  await model.selectOption('cpm')
+  await page.getByRole('button', { name: 'Save campaign' }).click()
+  await expect(page.getByText(/Must be sent with cpm/)).toBeVisible()
+  await model.selectOption('link')
+  await page.getByLabel(/Ignore costs above/).fill('0.5')
+  await page.getByRole('button', { name: 'Save campaign' }).click()
+  await expect(page.getByText('Priced is saved').first()).toBeVisible()
+  const headers = {
+    'user-agent':
+      'Mozilla/5.0 (Linux; Android 14; SM-S911B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Mobile Safari/537.36',
+  }
+  for (const cost of ['0.25', '0.6', '%7Bcost%7D'])
+    expect((await owner.get(`/c/priced?cost=${cost}`, { maxRedirects: 0, headers })).status()).toBe(302)
+  await page.goto(`/campaigns/${id}`)
+  await expect(model).toHaveValue('link')
+  await expect(page.getByLabel(/Ignore costs above/)).toHaveValue('0.5')
+  await expect(page.getByText('In the last 30 days 2 of 3 clicks had no readable cost.')).toBeVisible()
+  await page.goto(`/?campaign=${id}`)
+  const figures = page.getByRole('group', { name: /^Figures of these days/ })
+  await expect(figures.getByRole('button', { name: /^Cost/ })).toContainText('$0.25')
+})

@@ -1,10 +1,10 @@
 // Caps and open hours on the screen: a cap is added, reached and opened again; the half hours of a week are painted.
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 
 const BROWSER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/130.0.0.0 Safari/537.36' }
 type Created = { id: string; key: string }
 
-test('an offer is capped, sends visitors to the next offer once the cap is reached, and is opened again', async ({
+test('an offer is capped, sends visitors to the next offer once the cap is reached, and is opened again @detail', async ({
   page,
   owner,
 }) => {
@@ -66,7 +66,7 @@ test('an offer is capped, sends visitors to the next offer once the cap is reach
   await expect(line).toContainText('Reached')
 })
 
-test('the open hours of a campaign are set by pointer and by keyboard', DETAIL, async ({ page, owner }) => {
+test('the open hours of a campaign are set by pointer and by keyboard @detail', async ({ page, owner }) => {
   const { id } = (await send(owner, 'POST', '/api/campaigns', {
     name: 'Hours',
     destination: { type: 'redirect', url: 'https://shop.example/?c={click_id}' },

@@ -2,7 +2,7 @@
 import { expect, send } from './dashboard.ts'
 import { copiesOf, test } from './with-telegram.ts'
 
-test('a channel is offered, added, set, led to by a campaign, and says what is missing', async ({
+test('a channel is offered, added, set, led to by a campaign, and says what is missing @detail', async ({
   page,
   owner,
   telegram,

@@ -1,5 +1,5 @@
 import type { APIRequestContext } from '@playwright/test'
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 
 const GRAPH = {
   nodes: [
@@ -22,7 +22,10 @@ const GRAPH = {
 const createFlow = (owner: APIRequestContext, name: string) =>
   send(owner, 'POST', '/api/click-flows', { name, graph: GRAPH })
 
-test('a flow is created, filled and published with forms only, and a campaign leads to it', async ({ page, owner }) => {
+test('a flow is created, filled and published with forms only, and a campaign leads to it @detail', async ({
+  page,
+  owner,
+}) => {
   await page.goto('/click-flows')
   await page.getByRole('button', { name: 'New click flow' }).first().click()
   await page.getByRole('dialog').getByLabel('Name').fill('Made by form')
@@ -66,7 +69,7 @@ test('a flow is created, filled and published with forms only, and a campaign le
   expect(visit.headers()['location']).toBe('https://rest.example/')
 })
 
-test('a flow is drawn on the canvas, and its cards are moved and deleted', DETAIL, async ({ page, owner }) => {
+test('a flow is drawn on the canvas, and its cards are moved and deleted @detail', async ({ page, owner }) => {
   const { id } = await createFlow(owner, 'Drawn')
   await page.goto(`/click-flows/${id}`)
   const canvas = page.locator('.react-flow')
@@ -92,89 +95,84 @@ test('a flow is drawn on the canvas, and its cards are moved and deleted', DETAI
   await expect(canvas.locator('.react-flow__edge')).toHaveCount(4)
 })
 
-test(
-  'a button that becomes disabled keeps the focus, and gives the reason when it is pressed',
-  DETAIL,
-  async ({ page, owner }) => {
-    const { id } = await createFlow(owner, 'By keyboard')
-    await page.goto(`/click-flows/${id}`)
-    const save = page.getByRole('button', { name: 'Save draft' })
-    await expect(save).toHaveAccessibleDescription('Everything is saved.')
-    await page.getByLabel('Name', { exact: true }).fill('By keyboard alone')
-    await expect(save).toHaveAccessibleDescription('')
-    await save.focus()
-    await page.keyboard.press('Enter')
-    await expect(page.getByRole('heading', { level: 1, name: 'By keyboard alone' })).toBeVisible()
-    await expect(save).toHaveAccessibleDescription('Everything is saved.')
-    await expect(save).toBeFocused()
-    await page.keyboard.press('Enter')
-    await expect(page.getByText('Everything is saved.').filter({ visible: true }).first()).toBeVisible()
-    await expect(save).toBeFocused()
-  },
-)
+test('a button that becomes disabled keeps the focus, and gives the reason when it is pressed @detail', async ({
+  page,
+  owner,
+}) => {
+  const { id } = await createFlow(owner, 'By keyboard')
+  await page.goto(`/click-flows/${id}`)
+  const save = page.getByRole('button', { name: 'Save draft' })
+  await expect(save).toHaveAccessibleDescription('Everything is saved.')
+  await page.getByLabel('Name', { exact: true }).fill('By keyboard alone')
+  await expect(save).toHaveAccessibleDescription('')
+  await save.focus()
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('heading', { level: 1, name: 'By keyboard alone' })).toBeVisible()
+  await expect(save).toHaveAccessibleDescription('Everything is saved.')
+  await expect(save).toBeFocused()
+  await page.keyboard.press('Enter')
+  await expect(page.getByText('Everything is saved.').filter({ visible: true }).first()).toBeVisible()
+  await expect(save).toBeFocused()
+})
 
-test(
-  'a redirect is credited to its offer, and a test shows the filled address and the offer',
-  DETAIL,
-  async ({ page, owner }) => {
-    await send(owner, 'POST', '/api/offers', { name: 'Nutra DE', url: 'https://offer.example/' })
-    const nodes = GRAPH.nodes.map(node =>
-      node.id === 'rest' ? { ...node, url: 'https://rest.example/?g={geo}' } : node,
-    )
-    const { id } = await send(owner, 'POST', '/api/click-flows', { name: 'Earns', graph: { ...GRAPH, nodes } })
-    await page.goto(`/click-flows/${id}`)
-    const tryFrance = async () => {
-      await page.getByRole('button', { name: 'Try it' }).click()
-      const dialog = page.getByRole('dialog', { name: 'Try it' })
-      await dialog.getByLabel('Country').fill('France')
-      await dialog.getByRole('button', { name: 'Try it' }).click()
-      await expect(dialog.getByText('Ends at https://rest.example/?g=FR.')).toBeVisible()
-      await expect(dialog.getByText('Leads to https://rest.example/?g=FR.')).toBeVisible()
-      await expect(dialog.getByText('{geo}')).toHaveCount(0)
-      return dialog
-    }
-    await expect((await tryFrance()).getByText('Credited to no offer.')).toBeVisible()
-    await page.keyboard.press('Escape')
-    await page.getByLabel('View', { exact: true }).selectOption('list')
-    await page.getByRole('button', { name: 'The rest' }).click()
-    await page.getByLabel('Credit to offer').selectOption({ label: 'Nutra DE' })
-    await page.getByRole('button', { name: 'Save draft' }).click()
-    await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
-    await expect((await tryFrance()).getByText('Credited to offer Nutra DE.')).toBeVisible()
-  },
-)
+test('a redirect is credited to its offer, and a test shows the filled address and the offer @detail', async ({
+  page,
+  owner,
+}) => {
+  await send(owner, 'POST', '/api/offers', { name: 'Nutra DE', url: 'https://offer.example/' })
+  const nodes = GRAPH.nodes.map(node => (node.id === 'rest' ? { ...node, url: 'https://rest.example/?g={geo}' } : node))
+  const { id } = await send(owner, 'POST', '/api/click-flows', { name: 'Earns', graph: { ...GRAPH, nodes } })
+  await page.goto(`/click-flows/${id}`)
+  const tryFrance = async () => {
+    await page.getByRole('button', { name: 'Try it' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Try it' })
+    await dialog.getByLabel('Country').fill('France')
+    await dialog.getByRole('button', { name: 'Try it' }).click()
+    await expect(dialog.getByText('Ends at https://rest.example/?g=FR.')).toBeVisible()
+    await expect(dialog.getByText('Leads to https://rest.example/?g=FR.')).toBeVisible()
+    await expect(dialog.getByText('{geo}')).toHaveCount(0)
+    return dialog
+  }
+  await expect((await tryFrance()).getByText('Credited to no offer.')).toBeVisible()
+  await page.keyboard.press('Escape')
+  await page.getByLabel('View', { exact: true }).selectOption('list')
+  await page.getByRole('button', { name: 'The rest' }).click()
+  await page.getByLabel('Credit to offer').selectOption({ label: 'Nutra DE' })
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
+  await expect((await tryFrance()).getByText('Credited to offer Nutra DE.')).toBeVisible()
+})
 
-test(
-  'countries are typed by name or chosen from a list, and a text that is no country shows an error',
-  DETAIL,
-  async ({ page, owner }) => {
-    const { id } = await createFlow(owner, 'Countries')
-    await page.goto(`/click-flows/${id}`)
-    await page.getByLabel('View', { exact: true }).selectOption('list')
-    await page.getByRole('button', { name: 'German speaking' }).click()
-    const field = page.getByLabel('Countries, separated by commas')
-    await expect(field).toHaveAccessibleDescription('Germany, Austria')
-    await field.fill('Germany, austria, UK, Germny')
-    // The last part may still be incomplete.
-    await expect(field).toHaveAccessibleDescription('Germany, Austria, United Kingdom')
-    await field.blur()
-    await expect(field).toHaveAccessibleDescription('“Germny” is not a country. Did you mean Germany?')
-    await expect(field).toHaveValue('DE, AT, GB, Germny')
-    await field.fill('DE, Deutschlnd, ')
-    await expect(field).toHaveAccessibleDescription('“Deutschlnd” is not a country. Type a name or a code such as DE.')
-    await field.fill('Germany, Türkiye')
-    await page.getByLabel('Add a country').selectOption({ label: 'Switzerland (CH)' })
-    await expect(field).toHaveValue('DE, TR, CH')
-    await page.getByRole('button', { name: 'Save draft' }).click()
-    await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
-    const { graph } = (await (await owner.get(`/api/click-flows/${id}`)).json()) as typeof GRAPH & {
-      graph: typeof GRAPH
-    }
-    expect(graph.nodes.find(node => node.id === 'geo')?.values).toEqual(['DE', 'TR', 'CH'])
-  },
-)
+test('countries are typed by name or chosen from a list, and a text that is no country shows an error @detail', async ({
+  page,
+  owner,
+}) => {
+  const { id } = await createFlow(owner, 'Countries')
+  await page.goto(`/click-flows/${id}`)
+  await page.getByLabel('View', { exact: true }).selectOption('list')
+  await page.getByRole('button', { name: 'German speaking' }).click()
+  const field = page.getByLabel('Countries, separated by commas')
+  await expect(field).toHaveAccessibleDescription('Germany, Austria')
+  await field.fill('Germany, austria, UK, Germny')
+  // The last part may still be incomplete.
+  await expect(field).toHaveAccessibleDescription('Germany, Austria, United Kingdom')
+  await field.blur()
+  await expect(field).toHaveAccessibleDescription('“Germny” is not a country. Did you mean Germany?')
+  await expect(field).toHaveValue('DE, AT, GB, Germny')
+  await field.fill('DE, Deutschlnd, ')
+  await expect(field).toHaveAccessibleDescription('“Deutschlnd” is not a country. Type a name or a code such as DE.')
+  await field.fill('Germany, Türkiye')
+  await page.getByLabel('Add a country').selectOption({ label: 'Switzerland (CH)' })
+  await expect(field).toHaveValue('DE, TR, CH')
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
+  const { graph } = (await (await owner.get(`/api/click-flows/${id}`)).json()) as typeof GRAPH & {
+    graph: typeof GRAPH
+  }
+  expect(graph.nodes.find(node => node.id === 'geo')?.values).toEqual(['DE', 'TR', 'CH'])
+})
 
-test('Publish is the primary button only if there are changes to publish', DETAIL, async ({ page, owner }) => {
+test('Publish is the primary button only if there are changes to publish @detail', async ({ page, owner }) => {
   const { id } = await createFlow(owner, 'Bright')
   await page.goto(`/click-flows/${id}`)
   const publish = page.getByRole('button', { name: 'Publish', exact: true })
@@ -193,7 +191,7 @@ test('Publish is the primary button only if there are changes to publish', DETAI
   await expect(publish).not.toHaveCSS('background-color', primaryColor)
 })
 
-test('a draft is tested before it is published, and a version is restored', DETAIL, async ({ page, owner }) => {
+test('a draft is tested before it is published, and a version is restored @detail', async ({ page, owner }) => {
   const { id } = await createFlow(owner, 'Tried')
   await send(owner, 'POST', `/api/click-flows/${id}/publish`)
   await page.goto(`/click-flows/${id}`)
@@ -219,7 +217,7 @@ test('a draft is tested before it is published, and a version is restored', DETA
   await expect(page.getByText('Paused', { exact: true })).toBeVisible()
 })
 
-test('a draft is tested with the last real clicks', DETAIL, async ({ page, owner }) => {
+test('a draft is tested with the last real clicks @detail', async ({ page, owner }) => {
   const { id } = await createFlow(owner, 'With clicks')
   await send(owner, 'POST', `/api/click-flows/${id}/publish`)
   const destination = { type: 'click_flow', click_flow_id: id }

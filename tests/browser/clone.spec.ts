@@ -1,6 +1,6 @@
 // Cloning opens the form of a new object, filled with the values of another. Nothing is saved before the form is.
 import type { APIRequestContext, Page } from '@playwright/test'
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 
 const url = 'https://example.com/?c={click_id}'
 
@@ -61,7 +61,7 @@ test('an offer is cloned by keyboard: nothing is saved before the form, Back clo
   expect(await countOf(owner, '/api/offers')).toBe(before + 1)
 })
 
-test('a landing and a funnel are cloned, the funnel without archived members', DETAIL, async ({ page, owner }) => {
+test('a landing and a funnel are cloned, the funnel without archived members @detail', async ({ page, owner }) => {
   const landing = await send(owner, 'POST', '/api/landings', { name: 'Cloned quiz', url })
   const old = await send(owner, 'POST', '/api/landings', { name: 'Cloned story', url })
   const funnel = await send(owner, 'POST', '/api/funnels', {
@@ -91,7 +91,7 @@ test('a landing and a funnel are cloned, the funnel without archived members', D
   await expect(page.getByRole('row', { name: /^Select Copy of Cloned pair/ })).toContainText('Cloned quiz 100.0%')
 })
 
-test('a postback rule is cloned with its campaign, its method and its state', DETAIL, async ({ page, owner }) => {
+test('a postback rule is cloned with its campaign, its method and its state @detail', async ({ page, owner }) => {
   const destination = { type: 'redirect', url }
   const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Ruled', destination })
   const rule = await send(owner, 'POST', '/api/postbacks', {
@@ -126,44 +126,43 @@ test('a postback rule is cloned with its campaign, its method and its state', DE
   for (const { id } of rules) await send(owner, 'DELETE', `/api/postbacks/${id}`)
 })
 
-test(
-  'a click flow is cloned as published, without later changes of its draft, from the list and from its page',
-  DETAIL,
-  async ({ page, owner }) => {
-    const graph = (to: string) => ({
-      nodes: [
-        { id: 'entry', type: 'entry' },
-        { id: 'go', type: 'redirect', url: to },
-      ],
-      edges: [{ from: 'entry', to: 'go' }],
-    })
-    const flow = await send(owner, 'POST', '/api/click-flows', { name: 'Twin', graph: graph('https://live.example/') })
-    const form = page.getByRole('dialog', { name: 'New click flow' })
-    await page.goto(`/click-flows?clone=${flow.id}`)
-    await expect(form.getByText('A draft with its 2 nodes. It takes traffic once you publish it.')).toBeVisible()
+test('a click flow is cloned as published, without later changes of its draft, from the list and from its page @detail', async ({
+  page,
+  owner,
+}) => {
+  const graph = (to: string) => ({
+    nodes: [
+      { id: 'entry', type: 'entry' },
+      { id: 'go', type: 'redirect', url: to },
+    ],
+    edges: [{ from: 'entry', to: 'go' }],
+  })
+  const flow = await send(owner, 'POST', '/api/click-flows', { name: 'Twin', graph: graph('https://live.example/') })
+  const form = page.getByRole('dialog', { name: 'New click flow' })
+  await page.goto(`/click-flows?clone=${flow.id}`)
+  await expect(form.getByText('A draft with its 2 nodes. It takes traffic once you publish it.')).toBeVisible()
 
-    await send(owner, 'POST', `/api/click-flows/${flow.id}/publish`)
-    await send(owner, 'PUT', `/api/click-flows/${flow.id}`, { name: 'Twin', graph: graph('https://draft.example/') })
-    await page.goto('/click-flows')
-    await clone(page, 'Actions for Twin')
-    await expect(form.getByLabel('Name')).toHaveValue('Copy of Twin')
-    await expect(form).toContainText('as published in version 1. Unpublished changes of its draft are not copied.')
-    await form.getByRole('button', { name: 'Create click flow' }).click()
-    await expect(page.getByRole('heading', { level: 1, name: 'Copy of Twin' })).toBeVisible()
-    await expect(page.getByText('Never published.')).toBeVisible()
-    const copy = await send(owner, 'GET', `/api/click-flows/${page.url().split('/').at(-1)}`)
-    expect([copy['status'], copy['graph']]).toEqual(['draft', graph('https://live.example/')])
-    await page.goBack()
-    await expect(page.getByRole('row', { name: /^Select Copy of Twin/ })).toBeVisible()
-    await expect(form).toBeHidden()
+  await send(owner, 'POST', `/api/click-flows/${flow.id}/publish`)
+  await send(owner, 'PUT', `/api/click-flows/${flow.id}`, { name: 'Twin', graph: graph('https://draft.example/') })
+  await page.goto('/click-flows')
+  await clone(page, 'Actions for Twin')
+  await expect(form.getByLabel('Name')).toHaveValue('Copy of Twin')
+  await expect(form).toContainText('as published in version 1. Unpublished changes of its draft are not copied.')
+  await form.getByRole('button', { name: 'Create click flow' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Copy of Twin' })).toBeVisible()
+  await expect(page.getByText('Never published.')).toBeVisible()
+  const copy = await send(owner, 'GET', `/api/click-flows/${page.url().split('/').at(-1)}`)
+  expect([copy['status'], copy['graph']]).toEqual(['draft', graph('https://live.example/')])
+  await page.goBack()
+  await expect(page.getByRole('row', { name: /^Select Copy of Twin/ })).toBeVisible()
+  await expect(form).toBeHidden()
 
-    await page.goto(`/click-flows/${flow.id}`)
-    await clone(page, 'Actions for Twin')
-    await expect(form.getByLabel('Name')).toHaveValue('Copy of Twin')
-  },
-)
+  await page.goto(`/click-flows/${flow.id}`)
+  await clone(page, 'Actions for Twin')
+  await expect(form.getByLabel('Name')).toHaveValue('Copy of Twin')
+})
 
-test('a campaign is cloned without its key, and reloading keeps the copied values', async ({ page, owner }) => {
+test('a campaign is cloned without its key, and reloading keeps the copied values @detail', async ({ page, owner }) => {
   const offer = await send(owner, 'POST', '/api/offers', { name: 'Cloned with', url, payout: '5' })
   const draft = {
     destination: { type: 'redirect', url },
@@ -189,44 +188,42 @@ test('a campaign is cloned without its key, and reloading keeps the copied value
   expect(copy['key']).not.toBe('winter-one')
 })
 
-test(
-  'an object that is not in the workspace cannot be cloned, and the form shows an error',
-  DETAIL,
-  async ({ page, owner }) => {
-    const { id } = await send(owner, 'POST', '/api/offers', { name: 'Gone', url })
-    await send(owner, 'DELETE', `/api/offers/${id}`)
-    for (const [list, what] of [
-      ['offers', 'offer'],
-      ['landings', 'landing'],
-      ['funnels', 'funnel'],
-      ['click-flows', 'click flow'],
-      ['postbacks', 'postback rule'],
-    ]) {
-      await page.goto(`/${list}?clone=${id}`)
-      const form = page.getByRole('dialog', { name: `New ${what}` })
-      await expect(form.getByText(`This ${what} was not found`)).toBeVisible()
-      await form.getByRole('button', { name: 'Close' }).click()
-      await expect(page).toHaveURL(new RegExp(`/${list}$`))
-      await expect(form).toBeHidden()
-    }
-    await page.goto(`/campaigns/new?clone=${id}`)
-    await expect(page.getByText('This campaign was not found')).toBeVisible()
-  },
-)
+test('an object that is not in the workspace cannot be cloned, and the form shows an error @detail', async ({
+  page,
+  owner,
+}) => {
+  const { id } = await send(owner, 'POST', '/api/offers', { name: 'Gone', url })
+  await send(owner, 'DELETE', `/api/offers/${id}`)
+  for (const [list, what] of [
+    ['offers', 'offer'],
+    ['landings', 'landing'],
+    ['funnels', 'funnel'],
+    ['click-flows', 'click flow'],
+    ['postbacks', 'postback rule'],
+  ]) {
+    await page.goto(`/${list}?clone=${id}`)
+    const form = page.getByRole('dialog', { name: `New ${what}` })
+    await expect(form.getByText(`This ${what} was not found`)).toBeVisible()
+    await form.getByRole('button', { name: 'Close' }).click()
+    await expect(page).toHaveURL(new RegExp(`/${list}$`))
+    await expect(form).toBeHidden()
+  }
+  await page.goto(`/campaigns/new?clone=${id}`)
+  await expect(page.getByText('This campaign was not found')).toBeVisible()
+})
 
-test(
-  'a copy of the longest name can be saved unchanged, and the name is not wider than the screen',
-  DETAIL,
-  async ({ page, owner }) => {
-    const name = 'x'.repeat(200)
-    const { id } = await send(owner, 'POST', '/api/campaigns', { name, destination: { type: 'redirect', url } })
-    await page.goto(`/campaigns/new?clone=${id}`)
-    await expect(page.getByText(`A copy of ${name}`)).toBeVisible()
-    const overhang = () =>
-      page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-    expect(await overhang()).toBe(0)
-    await page.getByRole('button', { name: 'Create campaign' }).click()
-    await expect(page.getByRole('heading', { level: 1, name: `Copy of ${name.slice(8)}`, exact: true })).toBeVisible()
-    expect(await overhang()).toBe(0)
-  },
-)
+test('a copy of the longest name can be saved unchanged, and the name is not wider than the screen @detail', async ({
+  page,
+  owner,
+}) => {
+  const name = 'x'.repeat(200)
+  const { id } = await send(owner, 'POST', '/api/campaigns', { name, destination: { type: 'redirect', url } })
+  await page.goto(`/campaigns/new?clone=${id}`)
+  await expect(page.getByText(`A copy of ${name}`)).toBeVisible()
+  const overhang = () =>
+    page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+  expect(await overhang()).toBe(0)
+  await page.getByRole('button', { name: 'Create campaign' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: `Copy of ${name.slice(8)}`, exact: true })).toBeVisible()
+  expect(await overhang()).toBe(0)
+})

@@ -1,4 +1,4 @@
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 
 const BROWSER =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1'
@@ -8,7 +8,7 @@ test.afterEach(async ({ owner }) => {
   await send(owner, 'PUT', '/api/reporting-currency', { currency: null })
 })
 
-test('a postback in euros is refused without a rate, booked at an own rate, and shown with the sent amount', async ({
+test('a postback in euros is refused without a rate, booked at an own rate, and shown with the sent amount @detail', async ({
   page,
   sluice,
   owner,
@@ -77,74 +77,73 @@ test('a postback in euros is refused without a rate, booked at an own rate, and 
   await expect(event.getByText('4.00 EUR at 1.1')).toBeVisible()
 })
 
-test(
-  'an offer and spend may be in another currency, and an imported file shows each line in dollars',
-  DETAIL,
-  async ({ page, owner }) => {
-    await send(owner, 'PUT', '/api/rates/GBP', { from_day: '2026-01-01', usd_per_unit: '1.25', note: null })
-    const destination = { type: 'redirect', url: 'https://example.com/' }
-    await send(owner, 'POST', '/api/campaigns', { name: 'Sterling', key: 'sterling', destination })
-    await page.goto('/offers')
-    await page.getByRole('button', { name: 'New offer' }).first().click()
-    const offer = page.getByRole('dialog', { name: 'New offer' })
-    await offer.getByLabel('Name').fill('London')
-    await offer.getByLabel('Currency', { exact: true }).fill('gbp')
-    await offer.getByLabel('Payout, GBP').fill('8')
-    await offer.getByLabel('Address').fill('https://example.com/?c={click_id}')
-    await offer.getByLabel('Pays on').selectOption('Lead')
-    await offer.getByRole('button', { name: 'Add offer' }).click()
-    await expect(page.getByRole('row', { name: /London/ })).toContainText('8.00 GBP')
-    // Saving it again keeps the currency and the payout.
-    await page.getByRole('button', { name: 'London', exact: true }).click()
-    const again = page.getByRole('dialog', { name: 'Edit London' })
-    await expect(again.getByLabel('Currency', { exact: true })).toHaveValue('GBP')
-    await again.getByLabel('Name').fill('London two')
-    await again.getByRole('button', { name: 'Save offer' }).click()
-    await expect(page.getByRole('row', { name: /London two/ })).toContainText('8.00 GBP')
+test('an offer and spend may be in another currency, and an imported file shows each line in dollars @detail', async ({
+  page,
+  owner,
+}) => {
+  await send(owner, 'PUT', '/api/rates/GBP', { from_day: '2026-01-01', usd_per_unit: '1.25', note: null })
+  const destination = { type: 'redirect', url: 'https://example.com/' }
+  await send(owner, 'POST', '/api/campaigns', { name: 'Sterling', key: 'sterling', destination })
+  await page.goto('/offers')
+  await page.getByRole('button', { name: 'New offer' }).first().click()
+  const offer = page.getByRole('dialog', { name: 'New offer' })
+  await offer.getByLabel('Name').fill('London')
+  await offer.getByLabel('Currency', { exact: true }).fill('gbp')
+  await offer.getByLabel('Payout, GBP').fill('8')
+  await offer.getByLabel('Address').fill('https://example.com/?c={click_id}')
+  await offer.getByLabel('Pays on').selectOption('Lead')
+  await offer.getByRole('button', { name: 'Add offer' }).click()
+  await expect(page.getByRole('row', { name: /London/ })).toContainText('8.00 GBP')
+  // Saving it again keeps the currency and the payout.
+  await page.getByRole('button', { name: 'London', exact: true }).click()
+  const again = page.getByRole('dialog', { name: 'Edit London' })
+  await expect(again.getByLabel('Currency', { exact: true })).toHaveValue('GBP')
+  await again.getByLabel('Name').fill('London two')
+  await again.getByRole('button', { name: 'Save offer' }).click()
+  await expect(page.getByRole('row', { name: /London two/ })).toContainText('8.00 GBP')
 
-    await page.goto('/ad-spend')
-    await page.getByRole('button', { name: 'Record spend' }).first().click()
-    const spend = page.getByRole('dialog', { name: 'Record spend' })
-    await spend.getByLabel('Campaign').selectOption('Sterling')
-    await spend.getByLabel('Currency', { exact: true }).fill('GBP')
-    await spend.getByLabel('Amount, GBP').fill('4')
-    await spend.getByRole('button', { name: 'Save spend' }).click()
-    await expect(page.getByRole('row', { name: /Sterling/ })).toContainText('5.004.00 GBP at 1.25')
+  await page.goto('/ad-spend')
+  await page.getByRole('button', { name: 'Record spend' }).first().click()
+  const spend = page.getByRole('dialog', { name: 'Record spend' })
+  await spend.getByLabel('Campaign').selectOption('Sterling')
+  await spend.getByLabel('Currency', { exact: true }).fill('GBP')
+  await spend.getByLabel('Amount, GBP').fill('4')
+  await spend.getByRole('button', { name: 'Save spend' }).click()
+  await expect(page.getByRole('row', { name: /Sterling/ })).toContainText('5.004.00 GBP at 1.25')
 
-    await page.goto('/ad-spend/import')
-    const csv = 'day,campaign,amount\n2026-02-01,Sterling,10\n'
-    await page.getByLabel('CSV file').setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
-    await expect(page.getByRole('row', { name: /2026-02-01/ })).toContainText('10.00')
-    await page.getByLabel('Default currency').fill('gbp')
-    await page.getByLabel('Default currency').press('Enter')
-    await expect(page.getByRole('row', { name: /2026-02-01/ })).toContainText('12.5010.00 GBP at 1.25')
-  },
-)
+  await page.goto('/ad-spend/import')
+  const csv = 'day,campaign,amount\n2026-02-01,Sterling,10\n'
+  await page.getByLabel('CSV file').setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
+  await expect(page.getByRole('row', { name: /2026-02-01/ })).toContainText('10.00')
+  await page.getByLabel('Default currency').fill('gbp')
+  await page.getByLabel('Default currency').press('Enter')
+  await expect(page.getByRole('row', { name: /2026-02-01/ })).toContainText('12.5010.00 GBP at 1.25')
+})
 
-test(
-  'the overview is in the workspace’s currency, and says which rates it uses and which amounts stay in dollars',
-  DETAIL,
-  async ({ page, sluice, owner }) => {
-    const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }
-    const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Report', key: 'report', destination })
-    const click = await fetch(`${sluice.address}/c/report`, { redirect: 'manual', headers: { 'user-agent': BROWSER } })
-    const id = /subid=(\w+)/.exec(click.headers.get('location') ?? '')?.[1] ?? ''
-    await send(owner, 'POST', '/api/events', { clickId: id, type: 'deposit', payout: '11' })
-    await page.goto('/settings/workspace')
-    const currency = page.getByRole('combobox', { name: 'Reporting currency' })
-    await expect(currency).toHaveValue('USD')
-    await currency.fill('inr')
-    await page.getByRole('button', { name: 'Save currency' }).click()
-    await expect(page.getByText('Daily amounts are now shown in INR').first()).toBeVisible()
+test('the overview is in the workspace’s currency, and says which rates it uses and which amounts stay in dollars @detail', async ({
+  page,
+  sluice,
+  owner,
+}) => {
+  const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }
+  const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Report', key: 'report', destination })
+  const click = await fetch(`${sluice.address}/c/report`, { redirect: 'manual', headers: { 'user-agent': BROWSER } })
+  const id = /subid=(\w+)/.exec(click.headers.get('location') ?? '')?.[1] ?? ''
+  await send(owner, 'POST', '/api/events', { clickId: id, type: 'deposit', payout: '11' })
+  await page.goto('/settings/workspace')
+  const currency = page.getByRole('combobox', { name: 'Reporting currency' })
+  await expect(currency).toHaveValue('USD')
+  await currency.fill('inr')
+  await page.getByRole('button', { name: 'Save currency' }).click()
+  await expect(page.getByText('Daily amounts are now shown in INR').first()).toBeVisible()
 
-    // Without a rate the report stays in dollars and says why.
-    await page.goto(`/?campaign=${campaign.id}`)
-    const figures = page.getByRole('group', { name: /^Figures of these days/ })
-    await expect(page.getByText(/^Shown in USD: No rate of INR is known for/)).toBeVisible()
-    await expect(figures.getByRole('button', { name: /^Revenue/ })).toContainText('$11.00')
-    await send(owner, 'PUT', '/api/rates/INR', { from_day: '2026-01-01', usd_per_unit: '0.011', note: null })
-    await page.goto(`/?campaign=${campaign.id}`)
-    await expect(figures.getByRole('button', { name: /^Revenue/ })).toContainText('₹1,000.00')
-    await expect(page.getByText(/are shown in INR at each UTC day’s rate/)).toBeVisible()
-  },
-)
+  // Without a rate the report stays in dollars and says why.
+  await page.goto(`/?campaign=${campaign.id}`)
+  const figures = page.getByRole('group', { name: /^Figures of these days/ })
+  await expect(page.getByText(/^Shown in USD: No rate of INR is known for/)).toBeVisible()
+  await expect(figures.getByRole('button', { name: /^Revenue/ })).toContainText('$11.00')
+  await send(owner, 'PUT', '/api/rates/INR', { from_day: '2026-01-01', usd_per_unit: '0.011', note: null })
+  await page.goto(`/?campaign=${campaign.id}`)
+  await expect(figures.getByRole('button', { name: /^Revenue/ })).toContainText('₹1,000.00')
+  await expect(page.getByText(/are shown in INR at each UTC day’s rate/)).toBeVisible()
+})

@@ -16,9 +16,6 @@ import { freshDatabase } from '../support/database.ts'
 import { patient } from '../support/explore-processes.ts'
 import { startSluice } from '../support/sluice.ts'
 
-/** For tests of how something is shown that another test covers. They run if their file is named, or with SLUICE_DETAILS=1. */
-export const DETAIL = { tag: '@detail' }
-
 export const OWNER = {
   name: 'Mara Lindqvist',
   email: 'mara@example.com',

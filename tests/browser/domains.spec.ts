@@ -2,7 +2,7 @@
 import { type FakeDns, startDns } from '../support/dns-fake.ts'
 import { HERE, NOBODY } from '../support/domains.ts'
 import { freePort } from '../support/ports.ts'
-import { DETAIL, expect, send, test as plain } from './dashboard.ts'
+import { expect, send, test as plain } from './dashboard.ts'
 
 /** An installation with its own DNS server, whose domain checks connect to the installation itself. */
 const test = plain.extend<object, { dns: FakeDns }>({
@@ -33,7 +33,7 @@ const test = plain.extend<object, { dns: FakeDns }>({
 
 const destination = { type: 'redirect', url: 'https://shop.example/?c={click_id}' }
 
-test('a domain is added, waits for its DNS, becomes active, and is used in campaign links', async ({
+test('a domain is added, waits for its DNS, becomes active, and is used in campaign links @detail', async ({
   page,
   owner,
   dns,
@@ -79,66 +79,67 @@ test('a domain is added, waits for its DNS, becomes active, and is used in campa
   await expect(page.getByText('http://go.shop.test/c/spring').first()).toBeVisible()
 })
 
-test(
-  'the settings of a domain are changed, and it is deleted by typing its name',
-  DETAIL,
-  async ({ page, owner, dns }) => {
-    dns.set('answers.own.test', { A: [HERE] })
-    await send(owner, 'POST', '/api/domains', { name: 'answers.own.test' })
-    await page.goto('/settings/domains?q=answers')
-    await page.getByRole('link', { name: 'answers.own.test' }).click()
-    await page.getByLabel('At unknown paths', { exact: true }).selectOption('campaign')
-    await expect(page.getByText('scanners then visit the name')).toBeVisible()
-    await page.getByLabel('At unknown paths', { exact: true }).selectOption('redirect')
-    await page.getByLabel('Address for at unknown paths').fill('ftp://nowhere')
-    await page.getByRole('button', { name: 'Save domain' }).click()
-    await expect(page.getByRole('alert')).toContainText('must begin with http')
-    await page.getByLabel('Address for at unknown paths').fill('https://shop.example/404')
-    await page.getByRole('button', { name: 'Save domain' }).click()
-    await expect(page.getByText('The domain is saved').first()).toBeVisible()
-    await page.reload()
-    await expect(page.getByLabel('Address for at unknown paths')).toHaveValue('https://shop.example/404')
-    await page.getByRole('button', { name: 'Delete domain' }).click()
-    const dialog = page.getByRole('dialog', { name: /Delete answers/ })
-    await dialog.getByLabel(/Type answers/).fill('answers.own.test')
-    await dialog.getByRole('button', { name: 'Delete domain' }).click()
-    await expect(page.getByRole('heading', { level: 1, name: 'Domains' })).toBeVisible()
-    await expect(page.getByRole('link', { name: 'answers.own.test' })).toHaveCount(0)
-  },
-)
+test('the settings of a domain are changed, and it is deleted by typing its name @detail', async ({
+  page,
+  owner,
+  dns,
+}) => {
+  dns.set('answers.own.test', { A: [HERE] })
+  await send(owner, 'POST', '/api/domains', { name: 'answers.own.test' })
+  await page.goto('/settings/domains?q=answers')
+  await page.getByRole('link', { name: 'answers.own.test' }).click()
+  await page.getByLabel('At unknown paths', { exact: true }).selectOption('campaign')
+  await expect(page.getByText('scanners then visit the name')).toBeVisible()
+  await page.getByLabel('At unknown paths', { exact: true }).selectOption('redirect')
+  await page.getByLabel('Address for at unknown paths').fill('ftp://nowhere')
+  await page.getByRole('button', { name: 'Save domain' }).click()
+  await expect(page.getByRole('alert')).toContainText('must begin with http')
+  await page.getByLabel('Address for at unknown paths').fill('https://shop.example/404')
+  await page.getByRole('button', { name: 'Save domain' }).click()
+  await expect(page.getByText('The domain is saved').first()).toBeVisible()
+  await page.reload()
+  await expect(page.getByLabel('Address for at unknown paths')).toHaveValue('https://shop.example/404')
+  await page.getByRole('button', { name: 'Delete domain' }).click()
+  const dialog = page.getByRole('dialog', { name: /Delete answers/ })
+  await dialog.getByLabel(/Type answers/).fill('answers.own.test')
+  await dialog.getByRole('button', { name: 'Delete domain' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Domains' })).toBeVisible()
+  await expect(page.getByRole('link', { name: 'answers.own.test' })).toHaveCount(0)
+})
 
-test(
-  'a failing domain with campaign links is named on every page, and its page moves the links to another domain',
-  DETAIL,
-  async ({ page, owner, sluice, dns }) => {
-    const created: { id: string }[] = []
-    for (const name of ['falls.fallen.test', 'stays.fallen.test']) {
-      dns.set(name, { A: [HERE] })
-      const { id } = await send(owner, 'POST', '/api/domains', { name })
-      await send(owner, 'POST', `/api/domains/${id}/check`, {})
-      created.push({ id })
-    }
-    const [falls, stays] = created
-    await send(owner, 'PATCH', `/api/domains/${falls?.id}`, { is_default: true })
-    dns.set('falls.fallen.test', { A: [NOBODY] })
-    const { default: pg } = await import('pg')
-    const client = new pg.Client(sluice.database)
-    await client.connect()
-    await client.query(
-      `update domains set failures = 5, failing_since = now() - interval '2 hours', checked_at = null where name = 'falls.fallen.test'`,
-    )
-    await client.end()
-    await send(owner, 'POST', `/api/domains/${falls?.id}/check`, {})
-    const destination = { type: 'redirect', url: 'https://example.com/' }
-    await send(owner, 'POST', '/api/campaigns', { name: 'On a fallen domain', destination })
-    await page.goto('/campaigns')
-    const said = page.getByText('falls.fallen.test no longer points to Sluice.')
-    await expect(said).toBeVisible()
-    await page.getByRole('link', { name: 'Fix DNS or move campaigns' }).click()
-    await page.getByRole('button', { name: /^Move links to/ }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Move links' }).click()
-    await expect(said).toHaveCount(0)
-    for (const { id } of [falls, stays].filter(one => one !== undefined))
-      await send(owner, 'DELETE', `/api/domains/${id}`, undefined)
-  },
-)
+test('a failing domain with campaign links is named on every page, and its page moves the links to another domain @detail', async ({
+  page,
+  owner,
+  sluice,
+  dns,
+}) => {
+  const created: { id: string }[] = []
+  for (const name of ['falls.fallen.test', 'stays.fallen.test']) {
+    dns.set(name, { A: [HERE] })
+    const { id } = await send(owner, 'POST', '/api/domains', { name })
+    await send(owner, 'POST', `/api/domains/${id}/check`, {})
+    created.push({ id })
+  }
+  const [falls, stays] = created
+  await send(owner, 'PATCH', `/api/domains/${falls?.id}`, { is_default: true })
+  dns.set('falls.fallen.test', { A: [NOBODY] })
+  const { default: pg } = await import('pg')
+  const client = new pg.Client(sluice.database)
+  await client.connect()
+  await client.query(
+    `update domains set failures = 5, failing_since = now() - interval '2 hours', checked_at = null where name = 'falls.fallen.test'`,
+  )
+  await client.end()
+  await send(owner, 'POST', `/api/domains/${falls?.id}/check`, {})
+  const destination = { type: 'redirect', url: 'https://example.com/' }
+  await send(owner, 'POST', '/api/campaigns', { name: 'On a fallen domain', destination })
+  await page.goto('/campaigns')
+  const said = page.getByText('falls.fallen.test no longer points to Sluice.')
+  await expect(said).toBeVisible()
+  await page.getByRole('link', { name: 'Fix DNS or move campaigns' }).click()
+  await page.getByRole('button', { name: /^Move links to/ }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Move links' }).click()
+  await expect(said).toHaveCount(0)
+  for (const { id } of [falls, stays].filter(one => one !== undefined))
+    await send(owner, 'DELETE', `/api/domains/${id}`, undefined)
+})

@@ -1,5 +1,5 @@
 import type { APIRequestContext, Locator, Page } from '@playwright/test'
-import { DETAIL, expect, type Installation, OWNER, send, startInstallation, test, watch } from './dashboard.ts'
+import { expect, type Installation, OWNER, send, startInstallation, test, watch } from './dashboard.ts'
 import { freePort } from '../support/ports.ts'
 
 test.describe('an installation without an owner', () => {
@@ -111,128 +111,127 @@ async function clickAfterSessionEnd(page: Page, asks: Locator) {
   return over
 }
 
-test(
-  'signing in again after a session ended elsewhere keeps the typed values and the workspace',
-  DETAIL,
-  async ({ page, sluice, owner }) => {
-    const endElsewhere = await signIn(page, owner, '/offers')
-    // A second workspace, because a new session opens in the first one.
-    const headers = { origin: sluice.address }
-    const made = await page.request.post('/api/organizations', { data: { name: 'Southwind' }, headers })
-    expect(made.ok(), await made.text()).toBe(true)
-    const second = (await made.json()) as { id: string }
-    await page.reload()
-    await expect(page.getByRole('button', { name: 'Workspace: Southwind' })).toBeVisible()
+test('signing in again after a session ended elsewhere keeps the typed values and the workspace @detail', async ({
+  page,
+  sluice,
+  owner,
+}) => {
+  const endElsewhere = await signIn(page, owner, '/offers')
+  // A second workspace, because a new session opens in the first one.
+  const headers = { origin: sluice.address }
+  const made = await page.request.post('/api/organizations', { data: { name: 'Southwind' }, headers })
+  expect(made.ok(), await made.text()).toBe(true)
+  const second = (await made.json()) as { id: string }
+  await page.reload()
+  await expect(page.getByRole('button', { name: 'Workspace: Southwind' })).toBeVisible()
 
-    await page.getByRole('button', { name: 'New offer' }).first().click()
-    const form = page.getByRole('dialog', { name: 'New offer' })
-    await form.getByLabel('Name').fill('Typed with care')
-    await form.getByLabel('Address').fill('https://example.com/?sub1={click_id}')
-    await endElsewhere()
-    const over = await clickAfterSessionEnd(page, form.getByRole('button', { name: 'Add offer' }))
+  await page.getByRole('button', { name: 'New offer' }).first().click()
+  const form = page.getByRole('dialog', { name: 'New offer' })
+  await form.getByLabel('Name').fill('Typed with care')
+  await form.getByLabel('Address').fill('https://example.com/?sub1={click_id}')
+  await endElsewhere()
+  const over = await clickAfterSessionEnd(page, form.getByRole('button', { name: 'Add offer' }))
 
-    await expect(over.getByLabel('E-mail')).toHaveValue(OWNER.email)
-    await expect(over.getByLabel('Password')).toBeFocused()
-    await page.keyboard.press('Escape')
-    await over.getByLabel('Password').fill('not the password')
-    await over.getByLabel('Password').press('Enter')
-    await expect(over.getByRole('alert')).toContainText(/invalid email or password/i)
-    await over.getByLabel('Password').fill(OWNER.password)
-    await over.getByLabel('Password').press('Enter')
-    await expect(over).toBeHidden()
+  await expect(over.getByLabel('E-mail')).toHaveValue(OWNER.email)
+  await expect(over.getByLabel('Password')).toBeFocused()
+  await page.keyboard.press('Escape')
+  await over.getByLabel('Password').fill('not the password')
+  await over.getByLabel('Password').press('Enter')
+  await expect(over.getByRole('alert')).toContainText(/invalid email or password/i)
+  await over.getByLabel('Password').fill(OWNER.password)
+  await over.getByLabel('Password').press('Enter')
+  await expect(over).toBeHidden()
 
-    await expect(form.getByLabel('Name')).toHaveValue('Typed with care')
-    await form.getByRole('button', { name: 'Add offer' }).click()
-    await expect(form).toBeHidden()
-    await expect(page.getByRole('rowheader', { name: 'Typed with care' })).toBeVisible()
-    await expect(page.getByRole('button', { name: 'Workspace: Southwind' })).toBeVisible()
-    const { data } = await send(owner, 'GET', '/api/offers')
-    expect(data).not.toContainEqual(expect.objectContaining({ name: 'Typed with care' }))
-    // All tests share this owner, and expect one workspace.
-    await send(owner, 'DELETE', `/api/organizations/${second.id}`)
-  },
-)
+  await expect(form.getByLabel('Name')).toHaveValue('Typed with care')
+  await form.getByRole('button', { name: 'Add offer' }).click()
+  await expect(form).toBeHidden()
+  await expect(page.getByRole('rowheader', { name: 'Typed with care' })).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Workspace: Southwind' })).toBeVisible()
+  const { data } = await send(owner, 'GET', '/api/offers')
+  expect(data).not.toContainEqual(expect.objectContaining({ name: 'Typed with care' }))
+  // All tests share this owner, and expect one workspace.
+  await send(owner, 'DELETE', `/api/organizations/${second.id}`)
+})
 
-test(
-  'a page that was asked for after the session ended opens after signing in again',
-  DETAIL,
-  async ({ page, owner }) => {
-    const destination = { type: 'redirect', url: 'https://example.com/' }
-    const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Read in the end', destination })
-    const endElsewhere = await signIn(page, owner, '/settings/team')
-    await endElsewhere()
-    // Dispatched as an event, because the dialog may already cover the link.
-    await page.locator('a[href="/campaigns"]').dispatchEvent('click')
-    const over = page.getByRole('dialog', { name: 'Your session has ended' })
-    await over.getByLabel('Password').fill(OWNER.password)
-    await over.getByRole('button', { name: 'Sign in' }).click()
-    await expect(over).toBeHidden()
-    await expect(page.getByRole('heading', { level: 1, name: 'Campaigns' })).toBeVisible()
-    await expect(page.getByRole('row', { name: /Read in the end/ })).toBeVisible()
-    await send(owner, 'PUT', `/api/campaigns/${campaign.id}/status`, { status: 'archived' })
-    await send(owner, 'DELETE', `/api/campaigns/${campaign.id}`)
-  },
-)
+test('a page that was asked for after the session ended opens after signing in again @detail', async ({
+  page,
+  owner,
+}) => {
+  const destination = { type: 'redirect', url: 'https://example.com/' }
+  const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Read in the end', destination })
+  const endElsewhere = await signIn(page, owner, '/settings/team')
+  await endElsewhere()
+  // Dispatched as an event, because the dialog may already cover the link.
+  await page.locator('a[href="/campaigns"]').dispatchEvent('click')
+  const over = page.getByRole('dialog', { name: 'Your session has ended' })
+  await over.getByLabel('Password').fill(OWNER.password)
+  await over.getByRole('button', { name: 'Sign in' }).click()
+  await expect(over).toBeHidden()
+  await expect(page.getByRole('heading', { level: 1, name: 'Campaigns' })).toBeVisible()
+  await expect(page.getByRole('row', { name: /Read in the end/ })).toBeVisible()
+  await send(owner, 'PUT', `/api/campaigns/${campaign.id}/status`, { status: 'archived' })
+  await send(owner, 'DELETE', `/api/campaigns/${campaign.id}`)
+})
 
-test(
-  'another account that signs in after a session ended starts at the overview',
-  DETAIL,
-  async ({ page, sluice, owner, playwright }) => {
-    const other = { name: 'Ines', email: 'ines@example.com', password: 'another long password' }
-    const { link } = await send(owner, 'POST', '/api/invitations', { email: other.email, role: 'member' })
-    const invitation = String(link).split('/').at(-1)
-    const theirs = await playwright.request.newContext({ baseURL: sluice.address })
-    await theirs.post('/api/auth/sign-up/email', {
-      data: { ...other, invitation },
-      headers: { origin: sluice.address },
-    })
-    await theirs.dispose()
+test('another account that signs in after a session ended starts at the overview @detail', async ({
+  page,
+  sluice,
+  owner,
+  playwright,
+}) => {
+  const other = { name: 'Ines', email: 'ines@example.com', password: 'another long password' }
+  const { link } = await send(owner, 'POST', '/api/invitations', { email: other.email, role: 'member' })
+  const invitation = String(link).split('/').at(-1)
+  const theirs = await playwright.request.newContext({ baseURL: sluice.address })
+  await theirs.post('/api/auth/sign-up/email', {
+    data: { ...other, invitation },
+    headers: { origin: sluice.address },
+  })
+  await theirs.dispose()
 
-    const endElsewhere = await signIn(page, owner, '/campaigns')
-    await endElsewhere()
-    const over = await clickAfterSessionEnd(page, page.getByRole('link', { name: 'Offers' }))
-    await over.getByLabel('E-mail').fill(other.email)
-    await over.getByLabel('Password').fill(other.password)
-    await over.getByRole('button', { name: 'Sign in' }).click()
-    await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
-    await expect(page.getByRole('button', { name: other.email })).toBeVisible()
-  },
-)
+  const endElsewhere = await signIn(page, owner, '/campaigns')
+  await endElsewhere()
+  const over = await clickAfterSessionEnd(page, page.getByRole('link', { name: 'Offers' }))
+  await over.getByLabel('E-mail').fill(other.email)
+  await over.getByLabel('Password').fill(other.password)
+  await over.getByRole('button', { name: 'Sign in' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
+  await expect(page.getByRole('button', { name: other.email })).toBeVisible()
+})
 
-test(
-  'a tab whose session ended continues once the person signs in in another tab',
-  DETAIL,
-  async ({ page, context, owner }) => {
-    const endElsewhere = await signIn(page, owner, '/settings/profile')
-    const name = page.getByRole('textbox', { name: 'Name', exact: true })
-    await name.fill('Typed with care')
-    await endElsewhere()
-    const over = await clickAfterSessionEnd(page, page.getByRole('button', { name: 'Save name' }))
+test('a tab whose session ended continues once the person signs in in another tab @detail', async ({
+  page,
+  context,
+  owner,
+}) => {
+  const endElsewhere = await signIn(page, owner, '/settings/profile')
+  const name = page.getByRole('textbox', { name: 'Name', exact: true })
+  await name.fill('Typed with care')
+  await endElsewhere()
+  const over = await clickAfterSessionEnd(page, page.getByRole('button', { name: 'Save name' }))
 
-    const other = await context.newPage()
-    await other.goto('/')
-    await other.getByLabel('E-mail').fill(OWNER.email)
-    await other.getByLabel('Password').fill(OWNER.password)
-    await other.getByRole('button', { name: 'Sign in' }).click()
-    await expect(other.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
-    await expect(over).toBeHidden()
-    await expect(name).toHaveValue('Typed with care')
-  },
-)
+  const other = await context.newPage()
+  await other.goto('/')
+  await other.getByLabel('E-mail').fill(OWNER.email)
+  await other.getByLabel('Password').fill(OWNER.password)
+  await other.getByRole('button', { name: 'Sign in' }).click()
+  await expect(other.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
+  await expect(over).toBeHidden()
+  await expect(name).toHaveValue('Typed with care')
+})
 
-test(
-  'if accounts need an invitation, the sign-up page says so and links to the sign-in page',
-  DETAIL,
-  async ({ page, context }) => {
-    await context.clearCookies()
-    await page.goto('/sign-up')
-    await expect(page.getByRole('heading', { level: 1, name: 'You need an invitation' })).toBeVisible()
-    await expect(page.getByRole('textbox')).toHaveCount(0)
-    await page.getByRole('link', { name: 'Sign in' }).click()
-    await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible()
-    await expect(page.getByRole('link', { name: 'Create an account' })).toHaveCount(0)
-  },
-)
+test('if accounts need an invitation, the sign-up page says so and links to the sign-in page @detail', async ({
+  page,
+  context,
+}) => {
+  await context.clearCookies()
+  await page.goto('/sign-up')
+  await expect(page.getByRole('heading', { level: 1, name: 'You need an invitation' })).toBeVisible()
+  await expect(page.getByRole('textbox')).toHaveCount(0)
+  await page.getByRole('link', { name: 'Sign in' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible()
+  await expect(page.getByRole('link', { name: 'Create an account' })).toHaveCount(0)
+})
 
 test.describe('an installation with open sign-up', () => {
   let open: Installation
@@ -241,7 +240,7 @@ test.describe('an installation with open sign-up', () => {
   })
   test.afterAll(() => open.end())
 
-  test('anyone can sign up, and is then in no workspace', async ({ browser }) => {
+  test('anyone can sign up, and is then in no workspace @detail', async ({ browser }) => {
     const context = await browser.newContext({ baseURL: open.address, storageState: { cookies: [], origins: [] } })
     const founding = await context.request.post('/api/setup', { data: OWNER, headers: { origin: open.address } })
     expect(founding.status()).toBe(201)

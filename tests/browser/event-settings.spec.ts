@@ -1,7 +1,7 @@
 // Settings, events: names and goals set in the form appear on every page that shows or counts events.
 import { expect, send, test } from './dashboard.ts'
 
-test('events are named, and CR follows the goal of the workspace and of a campaign', async ({
+test('events are named, and CR follows the goal of the workspace and of a campaign @detail', async ({
   page,
   owner,
   sluice,

@@ -1,5 +1,5 @@
 import type { APIRequestContext, Locator, Page } from '@playwright/test'
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 
 const EMPTY = { nodes: [{ id: 'entry', type: 'entry' }], edges: [] }
 
@@ -103,7 +103,7 @@ const linesOf = (canvas: Locator) =>
     }),
   )
 
-test('a "+" adds a step after an open end or into an edge: connected, visible, and with the focus in its form', async ({
+test('a "+" adds a step after an open end or into an edge: connected, visible, and with the focus in its form @detail', async ({
   page,
   owner,
 }) => {
@@ -134,7 +134,7 @@ test('a "+" adds a step after an open end or into an edge: connected, visible, a
   await expect(page.getByRole('button', { name: 'Publish', exact: true })).toHaveAccessibleDescription('')
 })
 
-test('steps are added by keyboard', DETAIL, async ({ page, owner }) => {
+test('steps are added by keyboard @detail', async ({ page, owner }) => {
   const canvas = await openCanvas(page, owner, 'By keys')
   const plus = page.getByRole('button', { name: 'Add a step after Every visitor' })
   await plus.focus()
@@ -150,31 +150,30 @@ test('steps are added by keyboard', DETAIL, async ({ page, owner }) => {
   await expect(canvas.locator('.react-flow__edge-path')).toHaveCount(2)
 })
 
-test(
-  'a landing and an offer are created where they are chosen, and nodes are named after them',
-  DETAIL,
-  async ({ page, owner }) => {
-    const canvas = await openCanvas(page, owner, 'Made here')
-    await addStep(page, 'Add a step after Every visitor', 'Landing')
-    await page.getByLabel('Landing', { exact: true }).selectOption({ label: 'New landing …' })
-    const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Name').fill('PL B')
-    await dialog.getByLabel('Address').fill('https://land.example/?c={click_id}')
-    await dialog.getByRole('button', { name: 'Add landing' }).click()
-    await expect(canvas.locator('.react-flow__node', { hasText: 'PL B' })).toBeVisible()
-    await expect(page.getByLabel('Landing', { exact: true }).locator('option:checked')).toHaveText('PL B')
-    await page.getByLabel('Leads to', { exact: true }).selectOption({ label: 'New offer' })
-    await page.getByLabel('Offer', { exact: true }).selectOption({ label: 'New offer …' })
-    await dialog.getByLabel('Name').fill('Nutra DE')
-    await dialog.getByLabel('Address').fill('https://offer.example/?c={click_id}')
-    await dialog.getByRole('button', { name: 'Add offer' }).click()
-    await expect(canvas.locator('.react-flow__node', { hasText: 'Nutra DE' })).toBeVisible()
-    await page.getByRole('button', { name: 'Save draft' }).click()
-    await expect(page.getByRole('button', { name: 'Publish', exact: true })).toHaveAccessibleDescription('')
-    await page.getByLabel('Label').fill('The one that pays')
-    await expect(canvas.locator('.react-flow__node', { hasText: 'The one that pays' })).toBeVisible()
-  },
-)
+test('a landing and an offer are created where they are chosen, and nodes are named after them @detail', async ({
+  page,
+  owner,
+}) => {
+  const canvas = await openCanvas(page, owner, 'Made here')
+  await addStep(page, 'Add a step after Every visitor', 'Landing')
+  await page.getByLabel('Landing', { exact: true }).selectOption({ label: 'New landing …' })
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('PL B')
+  await dialog.getByLabel('Address').fill('https://land.example/?c={click_id}')
+  await dialog.getByRole('button', { name: 'Add landing' }).click()
+  await expect(canvas.locator('.react-flow__node', { hasText: 'PL B' })).toBeVisible()
+  await expect(page.getByLabel('Landing', { exact: true }).locator('option:checked')).toHaveText('PL B')
+  await page.getByLabel('Leads to', { exact: true }).selectOption({ label: 'New offer' })
+  await page.getByLabel('Offer', { exact: true }).selectOption({ label: 'New offer …' })
+  await dialog.getByLabel('Name').fill('Nutra DE')
+  await dialog.getByLabel('Address').fill('https://offer.example/?c={click_id}')
+  await dialog.getByRole('button', { name: 'Add offer' }).click()
+  await expect(canvas.locator('.react-flow__node', { hasText: 'Nutra DE' })).toBeVisible()
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  await expect(page.getByRole('button', { name: 'Publish', exact: true })).toHaveAccessibleDescription('')
+  await page.getByLabel('Label').fill('The one that pays')
+  await expect(canvas.locator('.react-flow__node', { hasText: 'The one that pays' })).toBeVisible()
+})
 
 test('arranged cards stay in place, new steps get a free place, and Tidy arranges all cards', async ({
   page,

@@ -1,5 +1,5 @@
 import type { APIRequestContext, Locator, Page } from '@playwright/test'
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 
 /** Counts interactions: a click is one, typing into a field is one, choosing from a list is two (opening it and choosing). */
 function countingHand() {
@@ -151,30 +151,29 @@ test('editing the table changes only what it shows: ids, labels and the order of
   await expect(row('Everyone else').getByLabel('Offer 1').locator('option:checked')).toHaveText('Beta')
 })
 
-test(
-  'for a flow that the table cannot show, it gives the reason and offers the canvas',
-  DETAIL,
-  async ({ page, owner }) => {
-    await openFlow(page, owner, 'Nested', {
-      nodes: [
-        { id: 'entry', type: 'entry' },
-        { id: 'pl', type: 'condition', field: 'geo', values: ['PL'] },
-        { id: 'mob', type: 'condition', field: 'device', values: ['mobile'] },
-        { id: 'a', type: 'redirect', url: 'https://a.example/' },
-      ],
-      edges: [
-        { from: 'entry', to: 'pl' },
-        { from: 'pl', to: 'mob', branch: 'yes' },
-        { from: 'pl', to: 'a', branch: 'no' },
-        { from: 'mob', to: 'a', branch: 'yes' },
-        { from: 'mob', to: 'a', branch: 'no' },
-      ],
-    })
-    await page.getByLabel('View', { exact: true }).selectOption('table')
-    await expect(page.getByText('The table cannot show this flow.')).toBeVisible()
-    await expect(page.getByText('A condition or a split comes where the table has offers.')).toBeVisible()
-    await page.getByRole('button', { name: 'Open the canvas' }).click()
-    await expect(page.locator('.react-flow__node')).toHaveCount(4)
-    await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
-  },
-)
+test('for a flow that the table cannot show, it gives the reason and offers the canvas @detail', async ({
+  page,
+  owner,
+}) => {
+  await openFlow(page, owner, 'Nested', {
+    nodes: [
+      { id: 'entry', type: 'entry' },
+      { id: 'pl', type: 'condition', field: 'geo', values: ['PL'] },
+      { id: 'mob', type: 'condition', field: 'device', values: ['mobile'] },
+      { id: 'a', type: 'redirect', url: 'https://a.example/' },
+    ],
+    edges: [
+      { from: 'entry', to: 'pl' },
+      { from: 'pl', to: 'mob', branch: 'yes' },
+      { from: 'pl', to: 'a', branch: 'no' },
+      { from: 'mob', to: 'a', branch: 'yes' },
+      { from: 'mob', to: 'a', branch: 'no' },
+    ],
+  })
+  await page.getByLabel('View', { exact: true }).selectOption('table')
+  await expect(page.getByText('The table cannot show this flow.')).toBeVisible()
+  await expect(page.getByText('A condition or a split comes where the table has offers.')).toBeVisible()
+  await page.getByRole('button', { name: 'Open the canvas' }).click()
+  await expect(page.locator('.react-flow__node')).toHaveCount(4)
+  await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
+})

@@ -5,7 +5,7 @@ import { copiesOf, test } from './with-telegram.ts'
 
 const userAgent = 'Mozilla/5.0 (X11; Linux x64) Chrome/130.0.0.0'
 
-test('joins of a channel stand beside their clicks and cost, and who asks is let in', async ({
+test('joins of a channel stand beside their clicks and cost, and who asks is let in @detail', async ({
   page,
   owner,
   telegram,

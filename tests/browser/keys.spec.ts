@@ -1,4 +1,4 @@
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 
 test('a key is created, shown once, granted, used, emptied and revoked', async ({ page, context, sluice, owner }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -64,7 +64,7 @@ test('a key is created, shown once, granted, used, emptied and revoked', async (
   expect(await page.content(), 'no screen shows a secret again').not.toContain(secret)
 })
 
-test('rights over the whole workspace cannot be ticked beside a list of campaigns', DETAIL, async ({ page, owner }) => {
+test('rights over the whole workspace cannot be ticked beside a list of campaigns @detail', async ({ page, owner }) => {
   await send(owner, 'POST', '/api/campaigns', {
     name: 'Push ES',
     destination: { type: 'redirect', url: 'https://example.com/' },
@@ -89,7 +89,7 @@ test('rights over the whole workspace cannot be ticked beside a list of campaign
   expect(grant).toMatchObject({ read: [], write: ['events'], delete: [], campaigns: [{ name: 'Push ES' }] })
 })
 
-test('rights of a key can be changed while a campaign it lists is deleted', DETAIL, async ({ page, owner }) => {
+test('rights of a key can be changed while a campaign it lists is deleted @detail', async ({ page, owner }) => {
   const campaign = await send(owner, 'POST', '/api/campaigns', {
     name: 'Pop FR',
     destination: { type: 'redirect', url: 'https://example.com/' },
@@ -116,7 +116,7 @@ test('rights of a key can be changed while a campaign it lists is deleted', DETA
   expect(grant).toMatchObject({ read: ['clicks'], write: ['events'], campaigns: [{ name: 'Pop FR', deleted: true }] })
 })
 
-test('the grant dialog works by keyboard alone, and gives the focus back', async ({ page, owner }) => {
+test('the grant dialog works by keyboard alone, and gives the focus back @detail', async ({ page, owner }) => {
   const key = await send(owner, 'POST', '/api/api-keys', { name: 'Script' })
   await page.goto(`/settings/api-keys/${key.id}`)
   const edit = page.getByRole('button', { name: 'Edit permissions' })
@@ -161,7 +161,7 @@ test('the grant dialog works by keyboard alone, and gives the focus back', async
   await expect(edit).toBeFocused()
 })
 
-test('a key is disabled, enabled, and made to expire', async ({ page, owner }) => {
+test('a key is disabled, enabled, and made to expire @detail', async ({ page, owner }) => {
   await send(owner, 'POST', '/api/api-keys', { name: 'Nightly' })
   await page.goto('/settings/api-keys')
   const row = page.getByRole('row', { name: /Nightly/ })
@@ -186,7 +186,7 @@ test('a key is disabled, enabled, and made to expire', async ({ page, owner }) =
   await expect(row).toContainText('Expired')
 })
 
-test('a key asks first, and what it changed is put back in one act', async ({ page, sluice, owner }) => {
+test('a key asks first, and what it changed is put back in one act @detail', async ({ page, sluice, owner }) => {
   const made = await send(owner, 'POST', '/api/api-keys', { name: 'Host' })
   const offers = ['Slots', 'Poker'].map(name => send(owner, 'POST', '/api/offers', { name, url: 'https://o.example/' }))
   const [slots, poker] = await Promise.all(offers)

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContextOptions, Page } from '@playwright/test'
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 
 type Site = { address: string; requestedPaths: string[]; close(): Promise<void> }
 
@@ -52,7 +52,7 @@ async function visitor(browser: Browser, options: BrowserContextOptions = {}): P
 
 const clickOf = (page: Page): string => new URL(page.url()).searchParams.get('click_id') ?? ''
 
-test('a landing, offers, a funnel and a campaign are created, and a visitor goes from the click to the landing and on to the offer', async ({
+test('a landing, offers, a funnel and a campaign are created, and a visitor goes from the click to the landing and on to the offer @detail', async ({
   page,
   browser,
   owner,
@@ -173,44 +173,44 @@ test('the script remembers the click on further pages of the site, and points bu
   await site.close()
 })
 
-test(
-  'the script reads the id from the parameter that the page names, and without an id uses the visitor’s own click',
-  DETAIL,
-  async ({ browser, owner, sluice }) => {
-    const site = await startSite(sluice.address)
-    await createCampaignWithLanding(owner, site, 'named', '/named?subid={click_id}')
-    const named = await visitor(browser)
-    await named.goto(`${sluice.address}/c/named`)
-    const id = new URL(named.url()).searchParams.get('subid') ?? ''
-    await expect(named.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o/${id}`)
-    await expect.poll(() => statusOf(owner, id)).toBe('landed')
-    await named.context().close()
-    await createCampaignWithLanding(owner, site, 'nameless', '/more')
-    const nameless = await visitor(browser)
-    await nameless.goto(`${sluice.address}/c/nameless`)
-    await nameless.getByRole('button', { name: 'Play' }).click()
-    await nameless.waitForURL(/\/offer\?/)
-    await expect.poll(() => statusOf(owner, clickOf(nameless))).toBe('landed')
-    await nameless.context().close()
-    await site.close()
-  },
-)
+test('the script reads the id from the parameter that the page names, and without an id uses the visitor’s own click @detail', async ({
+  browser,
+  owner,
+  sluice,
+}) => {
+  const site = await startSite(sluice.address)
+  await createCampaignWithLanding(owner, site, 'named', '/named?subid={click_id}')
+  const named = await visitor(browser)
+  await named.goto(`${sluice.address}/c/named`)
+  const id = new URL(named.url()).searchParams.get('subid') ?? ''
+  await expect(named.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o/${id}`)
+  await expect.poll(() => statusOf(owner, id)).toBe('landed')
+  await named.context().close()
+  await createCampaignWithLanding(owner, site, 'nameless', '/more')
+  const nameless = await visitor(browser)
+  await nameless.goto(`${sluice.address}/c/nameless`)
+  await nameless.getByRole('button', { name: 'Play' }).click()
+  await nameless.waitForURL(/\/offer\?/)
+  await expect.poll(() => statusOf(owner, clickOf(nameless))).toBe('landed')
+  await nameless.context().close()
+  await site.close()
+})
 
-test(
-  'without JavaScript, and without the id in any address, visitors still get to the offer of their click',
-  DETAIL,
-  async ({ browser, owner, sluice }) => {
-    const site = await startSite(sluice.address)
-    await createCampaignWithLanding(owner, site, 'plain', '/landing')
-    const guest = await visitor(browser, { javaScriptEnabled: false })
-    await guest.goto(`${sluice.address}/c/plain`)
-    await expect(guest.getByRole('heading', { name: 'Landing' })).toBeVisible()
-    expect(site.requestedPaths).toContain('/landing')
-    await expect(guest.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o`)
-    await guest.getByRole('link', { name: 'Continue' }).click()
-    await guest.waitForURL(/\/offer\?/)
-    await expect.poll(() => statusOf(owner, clickOf(guest))).toBe('landed')
-    await guest.context().close()
-    await site.close()
-  },
-)
+test('without JavaScript, and without the id in any address, visitors still get to the offer of their click @detail', async ({
+  browser,
+  owner,
+  sluice,
+}) => {
+  const site = await startSite(sluice.address)
+  await createCampaignWithLanding(owner, site, 'plain', '/landing')
+  const guest = await visitor(browser, { javaScriptEnabled: false })
+  await guest.goto(`${sluice.address}/c/plain`)
+  await expect(guest.getByRole('heading', { name: 'Landing' })).toBeVisible()
+  expect(site.requestedPaths).toContain('/landing')
+  await expect(guest.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o`)
+  await guest.getByRole('link', { name: 'Continue' }).click()
+  await guest.waitForURL(/\/offer\?/)
+  await expect.poll(() => statusOf(owner, clickOf(guest))).toBe('landed')
+  await guest.context().close()
+  await site.close()
+})

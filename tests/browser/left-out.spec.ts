@@ -2,7 +2,7 @@
 import { expect, send, test } from './dashboard.ts'
 import { only, seedClicks } from './explored.ts'
 
-test('rows of the report are left out of their campaign, whose page lists them and takes more as text', async ({
+test('rows of the report are left out of their campaign, whose page lists them and takes more as text @detail', async ({
   page,
   owner,
   sluice,

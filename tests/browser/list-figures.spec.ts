@@ -1,7 +1,7 @@
 // The figures in the lists of offers, landings, funnels and click flows, from real clicks and conversions.
 import type { APIRequestContext } from '@playwright/test'
 import { awayFromMidnight } from '../support/midnight.ts'
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 
 const BROWSER =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36'
@@ -43,7 +43,7 @@ async function seedFunnels(owner: APIRequestContext, address: string) {
   await send(owner, 'POST', '/api/events', { clickId: clicks[1], type: 'lead' })
 }
 
-test('offers, landings and funnels show figures of the chosen days, sortable, with a total', async ({
+test('offers, landings and funnels show figures of the chosen days, sortable, with a total @detail', async ({
   page,
   owner,
   sluice,
@@ -86,7 +86,7 @@ test('offers, landings and funnels show figures of the chosen days, sortable, wi
   await expect(row('Dear figured').getByRole('cell').first()).toBeInViewport({ ratio: 1 })
 })
 
-test('the campaign list counts CR by the chosen goal, also in its totals', DETAIL, async ({ page, owner, sluice }) => {
+test('the campaign list counts CR by the chosen goal, also in its totals @detail', async ({ page, owner, sluice }) => {
   await awayFromMidnight()
   const destination = { type: 'redirect', url }
   for (const [name, type] of [
@@ -107,7 +107,7 @@ test('the campaign list counts CR by the chosen goal, also in its totals', DETAI
   await expect(row('Total')).toContainText('25.0%')
 })
 
-test('click flows show the figures of the campaigns that lead to them', DETAIL, async ({ page, owner, sluice }) => {
+test('click flows show the figures of the campaigns that lead to them @detail', async ({ page, owner, sluice }) => {
   await awayFromMidnight()
   const graph = {
     nodes: [
@@ -127,7 +127,7 @@ test('click flows show the figures of the campaigns that lead to them', DETAIL, 
   await expect(row.getByRole('cell')).toContainText(['7.50', '1', '100.0%', '7.50', 'Active', '1', 'To the flow'])
 })
 
-test('the form of an offer warns if one click earned its payout twice', DETAIL, async ({ page, owner, sluice }) => {
+test('the form of an offer warns if one click earned its payout twice @detail', async ({ page, owner, sluice }) => {
   const payout_types = ['lead', 'purchase']
   const twice = await send(owner, 'POST', '/api/offers', { name: 'Twice', url, payout: '18.50', payout_types })
   await send(owner, 'POST', '/api/offers', { name: 'Single', url, payout: '18.50', payout_types: ['lead'] })
@@ -153,32 +153,32 @@ test('the form of an offer warns if one click earned its payout twice', DETAIL, 
   await expect(page.getByText('earned the payout more than once')).toHaveCount(0)
 })
 
-test(
-  'the form of an offer says if a network’s leads do not earn its payout',
-  DETAIL,
-  async ({ page, owner, sluice }) => {
-    const offer = await send(owner, 'POST', '/api/offers', {
-      name: 'Unpaid',
-      url,
-      payout: '18.50',
-      payout_types: ['lead'],
-    })
-    const campaign = await send(owner, 'POST', '/api/campaigns', {
-      name: 'Unpaid',
-      destination: { type: 'redirect', url },
-      offer_id: offer.id,
-    })
-    const network = await send(owner, 'POST', '/api/networks', { name: 'Keitaro', template: 'keitaro' })
-    const click = await visit(sluice.address, campaign['key'])
-    const address = new URL(String(network['postback_url']))
-    await owner.get(`${address.pathname}?subid=${String(click)}&status=lead&payout=18.5`)
-    await page.goto('/offers')
-    await page.getByRole('button', { name: 'Unpaid', exact: true }).click()
-    const dialog = page.getByRole('dialog', { name: 'Edit Unpaid' })
-    await expect(dialog).toContainText('In the last 30 days no conversion earned the payout. Lead: 1.')
-    await expect(dialog).toContainText('Lead came with a payout of 0, as a network’s “Not paid yet” does.')
-    await page.goto(`/networks/${network.id}`)
-    await expect(page.getByText('recorded with a payout of 0, so that revenue is booked only once')).toBeVisible()
-    await expect(page.getByLabel('Ignored')).toHaveAccessibleDescription(/Nothing is recorded.*kept under Refused/)
-  },
-)
+test('the form of an offer says if a network’s leads do not earn its payout @detail', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const offer = await send(owner, 'POST', '/api/offers', {
+    name: 'Unpaid',
+    url,
+    payout: '18.50',
+    payout_types: ['lead'],
+  })
+  const campaign = await send(owner, 'POST', '/api/campaigns', {
+    name: 'Unpaid',
+    destination: { type: 'redirect', url },
+    offer_id: offer.id,
+  })
+  const network = await send(owner, 'POST', '/api/networks', { name: 'Keitaro', template: 'keitaro' })
+  const click = await visit(sluice.address, campaign['key'])
+  const address = new URL(String(network['postback_url']))
+  await owner.get(`${address.pathname}?subid=${String(click)}&status=lead&payout=18.5`)
+  await page.goto('/offers')
+  await page.getByRole('button', { name: 'Unpaid', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: 'Edit Unpaid' })
+  await expect(dialog).toContainText('In the last 30 days no conversion earned the payout. Lead: 1.')
+  await expect(dialog).toContainText('Lead came with a payout of 0, as a network’s “Not paid yet” does.')
+  await page.goto(`/networks/${network.id}`)
+  await expect(page.getByText('recorded with a payout of 0, so that revenue is booked only once')).toBeVisible()
+  await expect(page.getByLabel('Ignored')).toHaveAccessibleDescription(/Nothing is recorded.*kept under Refused/)
+})

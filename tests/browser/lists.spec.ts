@@ -1,7 +1,7 @@
 // What all list pages have in common, tested on one of them.
 import pg from 'pg'
 import { newId, toUuid } from '../../src/contract/ids.ts'
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 
 const url = 'https://example.com/?c={click_id}'
 
@@ -68,34 +68,34 @@ const COPY = `
   select o.org_id, copy.id, 'Page ' || copy.number + 1, o.url, o.payout_types, o.status, now(), now()
   from offers o, unnest($2::uuid[]) with ordinality as copy (id, number) where o.id = $1`
 
-test(
-  'older rows are on further pages, and a new search starts at the newest',
-  DETAIL,
-  async ({ page, owner, sluice }) => {
-    const { id } = await send(owner, 'POST', '/api/offers', { name: 'Page 1', url })
-    // One more than a page holds. They are inserted by SQL, because 200 requests would take too long.
-    const others = Array.from({ length: 200 }, () => newId())
-    const database = new pg.Client(sluice.database)
-    await database.connect()
-    await database.query(COPY, [toUuid(id), others])
-    const oldest = page.getByRole('row', { name: /^Select Page 1 / })
-    await page.goto('/offers')
-    await expect(page.getByRole('row', { name: /^Select Page 201 / })).toBeVisible()
-    await expect(oldest).toBeHidden()
-    await page.getByRole('button', { name: 'Older' }).click()
-    await expect(oldest).toBeVisible()
-    await expect(page).toHaveURL(/cursor=/)
-    await page.getByRole('searchbox').fill('Page 201')
-    await expect(page.getByRole('row', { name: /^Select Page 201 / })).toBeVisible()
-    await expect(page).not.toHaveURL(/cursor=/)
-    // Other tests expect their offers on the first page.
-    await database.query('update offers set deleted_at = now(), updated_at = now() where id = any($1)', [others])
-    await database.end()
-    await send(owner, 'DELETE', `/api/offers/${id}`)
-  },
-)
+test('older rows are on further pages, and a new search starts at the newest @detail', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const { id } = await send(owner, 'POST', '/api/offers', { name: 'Page 1', url })
+  // One more than a page holds. They are inserted by SQL, because 200 requests would take too long.
+  const others = Array.from({ length: 200 }, () => newId())
+  const database = new pg.Client(sluice.database)
+  await database.connect()
+  await database.query(COPY, [toUuid(id), others])
+  const oldest = page.getByRole('row', { name: /^Select Page 1 / })
+  await page.goto('/offers')
+  await expect(page.getByRole('row', { name: /^Select Page 201 / })).toBeVisible()
+  await expect(oldest).toBeHidden()
+  await page.getByRole('button', { name: 'Older' }).click()
+  await expect(oldest).toBeVisible()
+  await expect(page).toHaveURL(/cursor=/)
+  await page.getByRole('searchbox').fill('Page 201')
+  await expect(page.getByRole('row', { name: /^Select Page 201 / })).toBeVisible()
+  await expect(page).not.toHaveURL(/cursor=/)
+  // Other tests expect their offers on the first page.
+  await database.query('update offers set deleted_at = now(), updated_at = now() where id = any($1)', [others])
+  await database.end()
+  await send(owner, 'DELETE', `/api/offers/${id}`)
+})
 
-test('the name of a row opens it, and closing returns the focus to the name', DETAIL, async ({ page, owner }) => {
+test('the name of a row opens it, and closing returns the focus to the name @detail', async ({ page, owner }) => {
   await send(owner, 'POST', '/api/landings', { name: 'Quiz', url: 'https://example.com/?c={click_id}' })
   await page.goto('/landings')
   const name = page.getByRole('row', { name: /^Select Quiz/ }).getByRole('button', { name: 'Quiz', exact: true })
@@ -106,7 +106,7 @@ test('the name of a row opens it, and closing returns the focus to the name', DE
   await expect(name).toBeFocused()
 })
 
-test('campaigns show cost and profit in the chosen days', async ({ page, owner }) => {
+test('campaigns show cost and profit in the chosen days @detail', async ({ page, owner }) => {
   const { id } = await send(owner, 'POST', '/api/campaigns', {
     name: 'Counted',
     destination: { type: 'redirect', url: 'https://example.com/' },
@@ -140,23 +140,22 @@ test('campaigns show cost and profit in the chosen days', async ({ page, owner }
   await expect(page.getByLabel('Days', { exact: true })).toHaveValue('30d')
 })
 
-test(
-  'the actions of a row are in view on a laptop and on a phone, however long its name',
-  DETAIL,
-  async ({ page, owner }) => {
-    const name = 'A campaign whose name is longer than any column should be, and on it goes'
-    const destination = { type: 'redirect', url: `https://example.com/${'landing/'.repeat(20)}` }
-    await send(owner, 'POST', '/api/campaigns', { name, destination })
-    for (const width of [1280, 390]) {
-      await page.setViewportSize({ width, height: 740 })
-      await page.goto('/campaigns')
-      const actions = page.getByRole('button', { name: `Actions for ${name}` })
-      await expect(actions).toBeInViewport({ ratio: 1 })
-      await actions.click()
-      await expect(page.getByRole('menuitem', { name: /Delete/ })).toBeVisible()
-    }
-  },
-)
+test('the actions of a row are in view on a laptop and on a phone, however long its name @detail', async ({
+  page,
+  owner,
+}) => {
+  const name = 'A campaign whose name is longer than any column should be, and on it goes'
+  const destination = { type: 'redirect', url: `https://example.com/${'landing/'.repeat(20)}` }
+  await send(owner, 'POST', '/api/campaigns', { name, destination })
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 740 })
+    await page.goto('/campaigns')
+    const actions = page.getByRole('button', { name: `Actions for ${name}` })
+    await expect(actions).toBeInViewport({ ratio: 1 })
+    await actions.click()
+    await expect(page.getByRole('menuitem', { name: /Delete/ })).toBeVisible()
+  }
+})
 
 test('the log of conversions is filtered by days, including the last one', async ({ page, sluice, owner }) => {
   await send(owner, 'POST', '/api/campaigns', {

@@ -32,7 +32,7 @@ test('twelve campaigns of a source are paused together by a range, and put back'
   expect(await paused()).toBe(0)
 })
 
-test('a tag is created, put on offers, and the list shows only those', async ({ page, owner }) => {
+test('a tag is created, put on offers, and the list shows only those @detail', async ({ page, owner }) => {
   for (const name of ['Tagged one', 'Tagged two', 'Plain'])
     await send(owner, 'POST', '/api/offers', { name, url: 'https://o.example/' })
   await page.goto('/settings/tags')
@@ -54,7 +54,7 @@ test('a tag is created, put on offers, and the list shows only those', async ({ 
   await expect(page.getByRole('row', { name: /Plain/ })).toBeHidden()
 })
 
-test('a campaign is tagged and noted on its page, and a note of a day stands below the chart', async ({
+test('a campaign is tagged and noted on its page, and a note of a day stands below the chart @detail', async ({
   page,
   owner,
 }) => {

@@ -1,4 +1,4 @@
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 
 const BROWSER =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1'
@@ -78,65 +78,65 @@ test('a network is created, its postback is refused, runs again after its status
   await expect(page.getByText(/^Charged \$0\.05$/)).toHaveCount(1)
 })
 
-test(
-  'a later postback with another payout is under Refused with both values, and conversions are found by transaction id',
-  DETAIL,
-  async ({ page, sluice, owner }) => {
-    const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }
-    const { key } = await send(owner, 'POST', '/api/campaigns', { name: 'Differing', destination })
-    const visit = await fetch(`${sluice.address}/c/${String(key)}?ref_id=src-77`, {
-      redirect: 'manual',
-      headers: { 'user-agent': BROWSER },
-    })
-    const id = /subid=(\w+)/.exec(visit.headers.get('location') ?? '')?.[1] ?? ''
-    const network = await send(owner, 'POST', '/api/networks', { name: 'Corrects', template: 'keitaro' })
-    const statuses = { approved: 'purchase', chargeback: null }
-    await send(owner, 'PATCH', `/api/networks/${String(network['id'])}`, { statuses })
-    const address = String(network['postback_url']).split('?')[0]
-    for (const payout of ['20', '25', '25'])
-      expect(
-        await fetch(`${address}?subid=${id}&status=approved&tid=TX-77&payout=${payout}`).then(reply => reply.text()),
-      ).toBe('OK\n')
+test('a later postback with another payout is under Refused with both values, and conversions are found by transaction id @detail', async ({
+  page,
+  sluice,
+  owner,
+}) => {
+  const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }
+  const { key } = await send(owner, 'POST', '/api/campaigns', { name: 'Differing', destination })
+  const visit = await fetch(`${sluice.address}/c/${String(key)}?ref_id=src-77`, {
+    redirect: 'manual',
+    headers: { 'user-agent': BROWSER },
+  })
+  const id = /subid=(\w+)/.exec(visit.headers.get('location') ?? '')?.[1] ?? ''
+  const network = await send(owner, 'POST', '/api/networks', { name: 'Corrects', template: 'keitaro' })
+  const statuses = { approved: 'purchase', chargeback: null }
+  await send(owner, 'PATCH', `/api/networks/${String(network['id'])}`, { statuses })
+  const address = String(network['postback_url']).split('?')[0]
+  for (const payout of ['20', '25', '25'])
+    expect(
+      await fetch(`${address}?subid=${id}&status=approved&tid=TX-77&payout=${payout}`).then(reply => reply.text()),
+    ).toBe('OK\n')
 
-    await fetch(`${address}?subid=${id}&status=chargeback&tid=TX-77&payout=20`)
-    await page.goto('/refused-events?diagnosis=differs_from_recorded')
-    const rows = page.getByRole('row', { name: new RegExp(id) })
-    await expect(rows).toHaveCount(2)
-    const taken = rows.filter({ hasText: 'chargeback' })
-    await taken.getByRole('button', { name: /^Details/ }).click()
-    const back = page.getByRole('dialog', { name: 'Differs from what was recorded' })
-    await expect(back.getByRole('row', { name: 'Payout $20.00 $20.00' })).toBeVisible()
-    await expect(back.getByRole('row', { name: 'Status approved chargeback' })).toBeVisible()
-    await back.getByRole('button', { name: 'Close', exact: true }).last().click()
-    const row = rows.filter({ hasNotText: 'chargeback' })
-    await row.getByRole('button', { name: /^Details/ }).click()
-    const details = page.getByRole('dialog', { name: 'Differs from what was recorded' })
-    await expect(details.getByRole('row', { name: 'Payout $20.00 $25.00' })).toBeVisible()
-    await expect(details.getByText(/record the rest by hand/)).toBeVisible()
-    await expect(details.getByRole('button', { name: 'Run again' })).toHaveAttribute('aria-disabled', 'true')
-    await details.getByRole('button', { name: 'Close', exact: true }).last().click()
-    await page.goto(`/clicks/${id}`)
-    await expect(page.getByText('Later postback: Differs from what was recorded.')).toHaveCount(2)
-    await expect(page.getByText('The payout is 25, recorded is 20.')).toBeVisible()
-    await expect(
-      page.getByText('A payout of 20 is recorded; the status is chargeback, recorded is approved.'),
-    ).toBeVisible()
+  await fetch(`${address}?subid=${id}&status=chargeback&tid=TX-77&payout=20`)
+  await page.goto('/refused-events?diagnosis=differs_from_recorded')
+  const rows = page.getByRole('row', { name: new RegExp(id) })
+  await expect(rows).toHaveCount(2)
+  const taken = rows.filter({ hasText: 'chargeback' })
+  await taken.getByRole('button', { name: /^Details/ }).click()
+  const back = page.getByRole('dialog', { name: 'Differs from what was recorded' })
+  await expect(back.getByRole('row', { name: 'Payout $20.00 $20.00' })).toBeVisible()
+  await expect(back.getByRole('row', { name: 'Status approved chargeback' })).toBeVisible()
+  await back.getByRole('button', { name: 'Close', exact: true }).last().click()
+  const row = rows.filter({ hasNotText: 'chargeback' })
+  await row.getByRole('button', { name: /^Details/ }).click()
+  const details = page.getByRole('dialog', { name: 'Differs from what was recorded' })
+  await expect(details.getByRole('row', { name: 'Payout $20.00 $25.00' })).toBeVisible()
+  await expect(details.getByText(/record the rest by hand/)).toBeVisible()
+  await expect(details.getByRole('button', { name: 'Run again' })).toHaveAttribute('aria-disabled', 'true')
+  await details.getByRole('button', { name: 'Close', exact: true }).last().click()
+  await page.goto(`/clicks/${id}`)
+  await expect(page.getByText('Later postback: Differs from what was recorded.')).toHaveCount(2)
+  await expect(page.getByText('The payout is 25, recorded is 20.')).toBeVisible()
+  await expect(
+    page.getByText('A payout of 20 is recorded; the status is chargeback, recorded is approved.'),
+  ).toBeVisible()
 
-    await page.goto('/conversions')
-    const search = page.getByLabel('Click id, transaction id or source click id')
-    for (const sought of ['TX-77', 'src-77', id.toUpperCase()]) {
-      await search.fill(sought)
-      await expect(page).toHaveURL(new RegExp(`q=${sought}`))
-      await expect(page.getByRole('row', { name: /TX-77/ })).toHaveCount(1)
-    }
-    await search.fill('TX-78')
-    await expect(page.getByText('No conversion has this id')).toBeVisible()
-    await page.getByRole('button', { name: 'Show all' }).click()
-    await expect(page.getByRole('row', { name: /TX-77/ })).toBeVisible()
-  },
-)
+  await page.goto('/conversions')
+  const search = page.getByLabel('Click id, transaction id or source click id')
+  for (const sought of ['TX-77', 'src-77', id.toUpperCase()]) {
+    await search.fill(sought)
+    await expect(page).toHaveURL(new RegExp(`q=${sought}`))
+    await expect(page.getByRole('row', { name: /TX-77/ })).toHaveCount(1)
+  }
+  await search.fill('TX-78')
+  await expect(page.getByText('No conversion has this id')).toBeVisible()
+  await page.getByRole('button', { name: 'Show all' }).click()
+  await expect(page.getByRole('row', { name: /TX-77/ })).toBeVisible()
+})
 
-test('a network is created with the currency euro, and its page shows it', DETAIL, async ({ page }) => {
+test('a network is created with the currency euro, and its page shows it @detail', async ({ page }) => {
   await page.goto('/networks')
   await page.getByRole('button', { name: 'New network' }).first().click()
   const dialog = page.getByRole('dialog', { name: 'New network' })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 import { seedTraffic } from './traffic.ts'
 
 const DAY = 86_400_000
@@ -35,7 +35,7 @@ test('the overview shows what clicks came to, and which zones earned and lost mo
   await expect(row).toContainText('50.00', { timeout: 60_000 })
 })
 
-test('conversions on hold or rejected count in no CR, in the overview, the campaigns and the report alike, until pending ones are counted too', async ({
+test('conversions on hold or rejected count in no CR, in the overview, the campaigns and the report alike, until pending ones are counted too @detail', async ({
   page,
   owner,
   sluice,
@@ -71,7 +71,7 @@ test('conversions on hold or rejected count in no CR, in the overview, the campa
   await says('25.0%')
 })
 
-test('a chart of few leads counts them in whole numbers', DETAIL, async ({ page, owner, sluice }) => {
+test('a chart of few leads counts them in whole numbers @detail', async ({ page, owner, sluice }) => {
   const campaign = await seedTraffic(owner, sluice.address)
   await page.goto(`/?range=7d&campaign=${campaign}&chart=goal`)
   // The days below the chart are named with their month.
@@ -80,7 +80,7 @@ test('a chart of few leads counts them in whole numbers', DETAIL, async ({ page,
   for (const words of await ticks.allTextContents()) expect(words).toMatch(/^\d$/)
 })
 
-test('a window of more than 92 days is refused before it is asked for', DETAIL, async ({ page, owner, sluice }) => {
+test('a window of more than 92 days is refused before it is asked for @detail', async ({ page, owner, sluice }) => {
   await seedTraffic(owner, sluice.address)
   await page.goto('/')
   await page.getByLabel('Days', { exact: true }).selectOption('choose')
@@ -96,7 +96,7 @@ test('a window of more than 92 days is refused before it is asked for', DETAIL, 
   await expect(page.getByLabel('Days', { exact: true })).toHaveValue('own')
 })
 
-test('the money of a day that is not over is held against whole days, never against part of one', async ({
+test('the money of a day that is not over is held against whole days, never against part of one @detail', async ({
   page,
   owner,
   sluice,
@@ -126,7 +126,7 @@ test('the money of a day that is not over is held against whole days, never agai
   await expect(figures.getByText('so far')).toHaveCount(0)
 })
 
-test('a smaller loss is not shown as a success', DETAIL, async ({ page, owner, sluice }) => {
+test('a smaller loss is not shown as a success @detail', async ({ page, owner, sluice }) => {
   const campaign = await seedTraffic(owner, sluice.address)
   const [day, before] = [iso(Date.now()), iso(Date.now() - DAY)]
   await send(owner, 'PUT', '/api/ad-spend', { campaign_id: campaign, day, amount: '80' })
@@ -138,65 +138,65 @@ test('a smaller loss is not shown as a success', DETAIL, async ({ page, owner, s
   await expect(change).not.toHaveClass(/text-good/)
 })
 
-test(
-  'goal and days are remembered where the menu opens the overview, and an address says otherwise',
-  DETAIL,
-  async ({ page, owner, sluice }) => {
-    await seedTraffic(owner, sluice.address)
-    await page.goto('/')
-    await page.getByLabel('Conversion').selectOption('ftd')
-    await page.getByLabel('Days', { exact: true }).selectOption('30d')
-    await expect(page).toHaveURL(/goal=ftd.*range=30d|range=30d.*goal=ftd/)
-    const menu = page.getByRole('navigation', { name: 'Main' })
-    await menu.getByRole('link', { name: 'Clicks' }).click()
-    await expect(page.getByRole('heading', { name: 'Clicks', level: 1 })).toBeVisible()
-    await menu.getByRole('link', { name: 'Overview' }).click()
-    await expect(page.getByLabel('Conversion')).toHaveValue('ftd')
-    await expect(page.getByLabel('Days', { exact: true })).toHaveValue('30d')
-    await page.goto('/?range=today')
-    await expect(page.getByLabel('Days', { exact: true })).toHaveValue('today')
-    await expect(page.getByLabel('Conversion')).toHaveValue('own')
-    // A default that was chosen is said outright, for whoever is sent the address.
-    await page.getByLabel('Days', { exact: true }).selectOption('7d')
-    await expect(page).toHaveURL(/range=7d/)
-  },
-)
+test('goal and days are remembered where the menu opens the overview, and an address says otherwise @detail', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  await seedTraffic(owner, sluice.address)
+  await page.goto('/')
+  await page.getByLabel('Conversion').selectOption('ftd')
+  await page.getByLabel('Days', { exact: true }).selectOption('30d')
+  await expect(page).toHaveURL(/goal=ftd.*range=30d|range=30d.*goal=ftd/)
+  const menu = page.getByRole('navigation', { name: 'Main' })
+  await menu.getByRole('link', { name: 'Clicks' }).click()
+  await expect(page.getByRole('heading', { name: 'Clicks', level: 1 })).toBeVisible()
+  await menu.getByRole('link', { name: 'Overview' }).click()
+  await expect(page.getByLabel('Conversion')).toHaveValue('ftd')
+  await expect(page.getByLabel('Days', { exact: true })).toHaveValue('30d')
+  await page.goto('/?range=today')
+  await expect(page.getByLabel('Days', { exact: true })).toHaveValue('today')
+  await expect(page.getByLabel('Conversion')).toHaveValue('own')
+  // A default that was chosen is said outright, for whoever is sent the address.
+  await page.getByLabel('Days', { exact: true }).selectOption('7d')
+  await expect(page).toHaveURL(/range=7d/)
+})
 
-test(
-  'one day is drawn at the end of its week, straight from day to day and dashed to today',
-  DETAIL,
-  async ({ page, owner, sluice }) => {
-    const campaign = await seedTraffic(owner, sluice.address)
-    for (const range of ['today', '7d']) {
-      await page.goto(`/?range=${range}&campaign=${campaign}`)
-      const lines = page.locator('figure .recharts-area-curve')
-      await expect(lines).toHaveCount(2)
-      const paths = await lines.evaluateAll(found => found.map(line => line.getAttribute('d') ?? ''))
-      // Six whole days, then from the last of them to today; a curve would have C in its path.
-      expect(paths.map(path => path.replace(/[^A-Z]/g, ''))).toEqual(['MLLLLL', 'ML'])
-      await expect(lines.last()).toHaveAttribute('stroke-dasharray', '4 4')
-      await expect(page.getByText('Today so far')).toBeVisible()
-    }
-    await page.goto(`/?range=yesterday&campaign=${campaign}`)
-    await expect(page.getByText(/and the six days before it/)).toBeVisible()
-    await expect(page.locator('figure .recharts-area-curve')).toHaveCount(1)
-  },
-)
+test('one day is drawn at the end of its week, straight from day to day and dashed to today @detail', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const campaign = await seedTraffic(owner, sluice.address)
+  for (const range of ['today', '7d']) {
+    await page.goto(`/?range=${range}&campaign=${campaign}`)
+    const lines = page.locator('figure .recharts-area-curve')
+    await expect(lines).toHaveCount(2)
+    const paths = await lines.evaluateAll(found => found.map(line => line.getAttribute('d') ?? ''))
+    // Six whole days, then from the last of them to today; a curve would have C in its path.
+    expect(paths.map(path => path.replace(/[^A-Z]/g, ''))).toEqual(['MLLLLL', 'ML'])
+    await expect(lines.last()).toHaveAttribute('stroke-dasharray', '4 4')
+    await expect(page.getByText('Today so far')).toBeVisible()
+  }
+  await page.goto(`/?range=yesterday&campaign=${campaign}`)
+  await expect(page.getByText(/and the six days before it/)).toBeVisible()
+  await expect(page.locator('figure .recharts-area-curve')).toHaveCount(1)
+})
 
-test(
-  'on a small laptop the figures stand in one row, and what needs attention begins in sight',
-  DETAIL,
-  async ({ page, owner, sluice }) => {
-    const campaign = await seedTraffic(owner, sluice.address)
-    await page.setViewportSize({ width: 1366, height: 768 })
-    await page.goto(`/?campaign=${campaign}`)
-    const tiles = page.getByRole('group', { name: /^Figures of these days/ }).getByRole('button')
-    await expect(tiles).toHaveCount(8)
-    const tops = await tiles.evaluateAll(found => found.map(tile => Math.round(tile.getBoundingClientRect().top)))
-    expect(new Set(tops).size).toBe(1)
-    await expect(page.getByText(/^(Needs attention|Nothing needs attention\.)$/)).toBeInViewport({ ratio: 1 })
-  },
-)
+test('on a small laptop the figures stand in one row, and what needs attention begins in sight @detail', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const campaign = await seedTraffic(owner, sluice.address)
+  await page.setViewportSize({ width: 1366, height: 768 })
+  await page.goto(`/?campaign=${campaign}`)
+  const tiles = page.getByRole('group', { name: /^Figures of these days/ }).getByRole('button')
+  await expect(tiles).toHaveCount(8)
+  const tops = await tiles.evaluateAll(found => found.map(tile => Math.round(tile.getBoundingClientRect().top)))
+  expect(new Set(tops).size).toBe(1)
+  await expect(page.getByText(/^(Needs attention|Nothing needs attention\.)$/)).toBeInViewport({ ratio: 1 })
+})
 
 test('a refused call needs attention, and the line leads to where it is run again', async ({ page, owner }) => {
   await send(owner, 'POST', '/api/campaigns', {
@@ -214,31 +214,28 @@ test('a refused call needs attention, and the line leads to where it is run agai
   await expect(page.getByRole('row').filter({ hasText: 'Macro not replaced' }).first()).toBeVisible()
 })
 
-test(
-  'work that fails behind Sluice is listed in the overview and said on every other page, until it goes well',
-  DETAIL,
-  async ({ page, sluice }) => {
-    const client = new pg.Client(sluice.database)
-    await client.connect()
-    const process_id = randomUUID()
-    const said = page.getByText('Sending postbacks fails.')
-    try {
-      await client.query(
-        `insert into failing_rounds (process_id, round, failing_since, told_at) values ($1, 'deliveries/postback', '2026-03-31T12:30:00Z', now())`,
-        [process_id],
-      )
-      await page.goto('/')
-      await expect(page.getByRole('listitem').filter({ has: said })).toContainText('Began ')
-      await page.goto('/offers')
-      await expect(
-        page.getByRole('status').filter({ hasText: /Sending postbacks fails|needs? attention/ }),
-      ).toBeVisible()
-    } finally {
-      await client.query('delete from failing_rounds where process_id = $1', [process_id])
-      await client.end()
-    }
+test('work that fails behind Sluice is listed in the overview and said on every other page, until it goes well @detail', async ({
+  page,
+  sluice,
+}) => {
+  const client = new pg.Client(sluice.database)
+  await client.connect()
+  const process_id = randomUUID()
+  const said = page.getByText('Sending postbacks fails.')
+  try {
+    await client.query(
+      `insert into failing_rounds (process_id, round, failing_since, told_at) values ($1, 'deliveries/postback', '2026-03-31T12:30:00Z', now())`,
+      [process_id],
+    )
     await page.goto('/')
-    await expect(page.getByText(/^(Needs attention|Nothing needs attention\.)$/)).toBeVisible()
-    await expect(said).toHaveCount(0)
-  },
-)
+    await expect(page.getByRole('listitem').filter({ has: said })).toContainText('Began ')
+    await page.goto('/offers')
+    await expect(page.getByRole('status').filter({ hasText: /Sending postbacks fails|needs? attention/ })).toBeVisible()
+  } finally {
+    await client.query('delete from failing_rounds where process_id = $1', [process_id])
+    await client.end()
+  }
+  await page.goto('/')
+  await expect(page.getByText(/^(Needs attention|Nothing needs attention\.)$/)).toBeVisible()
+  await expect(said).toHaveCount(0)
+})

@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test'
 import { NAVIGATION } from '../../src/web/shell/navigation.ts'
-import { DETAIL, expect, OWNER, send, test } from './dashboard.ts'
+import { expect, OWNER, send, test } from './dashboard.ts'
 
 /** Pages that the menu has no link to. */
 const FURTHER = ['/campaigns/new', '/ad-spend/accounts', '/ad-spend/import']
@@ -87,7 +87,7 @@ test('further pages open without browser errors, sound for screen readers and fo
 })
 
 for (const path of LINKED)
-  test(`${path} opens by its address`, DETAIL, async ({ page }) => {
+  test(`${path} opens by its address @detail`, async ({ page }) => {
     await page.goto(path)
     await checkSound(page)
   })
@@ -102,7 +102,7 @@ test('the first press of Tab offers to skip the navigation', async ({ page }) =>
   await expect(page.getByRole('main')).toBeFocused()
 })
 
-test('light and dark follow the system, and a choice is remembered', async ({ page }) => {
+test('light and dark follow the system, and a choice is remembered @detail', async ({ page }) => {
   const lightness = () =>
     page.evaluate(() => {
       const pen = document.createElement('canvas').getContext('2d')
@@ -123,45 +123,44 @@ test('light and dark follow the system, and a choice is remembered', async ({ pa
   await expect.poll(lightness).toBeGreaterThan(0.9)
 })
 
-test(
-  'a deleted workspace shows how to restore it, and restoring brings everything back',
-  DETAIL,
-  async ({ page, owner }) => {
-    const second = await send(owner, 'POST', '/api/organizations', { name: 'Second' })
-    await page.goto('/settings/workspace')
-    await expect(page.getByRole('button', { name: 'Workspace: Second' })).toBeVisible()
-    await page.getByRole('button', { name: 'Delete workspace' }).click()
-    const dialog = page.getByRole('dialog')
-    await expect(dialog.getByRole('button', { name: 'Delete workspace' })).toBeDisabled()
-    await dialog.getByLabel('Type DELETE to confirm').fill('DELETE')
-    await dialog.getByRole('button', { name: 'Delete workspace' }).click()
-    await expect(page.getByRole('heading', { level: 1, name: 'Second is deleted' })).toBeVisible()
-    await page.getByRole('button', { name: 'Restore the workspace' }).click()
-    await expect(page.getByRole('heading', { level: 1, name: 'Workspace' })).toBeVisible()
+test('a deleted workspace shows how to restore it, and restoring brings everything back @detail', async ({
+  page,
+  owner,
+}) => {
+  const second = await send(owner, 'POST', '/api/organizations', { name: 'Second' })
+  await page.goto('/settings/workspace')
+  await expect(page.getByRole('button', { name: 'Workspace: Second' })).toBeVisible()
+  await page.getByRole('button', { name: 'Delete workspace' }).click()
+  const dialog = page.getByRole('dialog')
+  await expect(dialog.getByRole('button', { name: 'Delete workspace' })).toBeDisabled()
+  await dialog.getByLabel('Type DELETE to confirm').fill('DELETE')
+  await dialog.getByRole('button', { name: 'Delete workspace' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Second is deleted' })).toBeVisible()
+  await page.getByRole('button', { name: 'Restore the workspace' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Workspace' })).toBeVisible()
 
-    await page.getByRole('button', { name: 'Workspace: Second' }).click()
-    await page.getByRole('menuitemradio', { name: OWNER.organization }).click()
-    await expect(page.getByRole('button', { name: `Workspace: ${OWNER.organization}` })).toBeVisible()
+  await page.getByRole('button', { name: 'Workspace: Second' }).click()
+  await page.getByRole('menuitemradio', { name: OWNER.organization }).click()
+  await expect(page.getByRole('button', { name: `Workspace: ${OWNER.organization}` })).toBeVisible()
 
-    // In another workspace, choosing the deleted one in the menu restores it.
-    await send(owner, 'DELETE', `/api/organizations/${second.id}`)
-    await page.reload()
-    const choose = async (from: string, to: string) => {
-      await page.getByRole('button', { name: `Workspace: ${from}` }).click()
-      await page.getByRole('menuitemradio', { name: to }).click()
-    }
-    await choose(OWNER.organization, 'Second (deleted)')
-    await page
-      .getByRole('dialog', { name: 'Restore Second?' })
-      .getByRole('button', { name: 'Restore and switch' })
-      .click()
-    await expect(page.getByRole('button', { name: 'Workspace: Second' })).toBeVisible()
-    await choose('Second', OWNER.organization)
-    await expect(page.getByRole('button', { name: `Workspace: ${OWNER.organization}` })).toBeVisible()
-    const mine = await send(owner, 'GET', '/api/organizations')
-    expect(mine['data']).toContainEqual(expect.objectContaining({ id: second.id, active: false, deleted_at: null }))
-  },
-)
+  // In another workspace, choosing the deleted one in the menu restores it.
+  await send(owner, 'DELETE', `/api/organizations/${second.id}`)
+  await page.reload()
+  const choose = async (from: string, to: string) => {
+    await page.getByRole('button', { name: `Workspace: ${from}` }).click()
+    await page.getByRole('menuitemradio', { name: to }).click()
+  }
+  await choose(OWNER.organization, 'Second (deleted)')
+  await page
+    .getByRole('dialog', { name: 'Restore Second?' })
+    .getByRole('button', { name: 'Restore and switch' })
+    .click()
+  await expect(page.getByRole('button', { name: 'Workspace: Second' })).toBeVisible()
+  await choose('Second', OWNER.organization)
+  await expect(page.getByRole('button', { name: `Workspace: ${OWNER.organization}` })).toBeVisible()
+  const mine = await send(owner, 'GET', '/api/organizations')
+  expect(mine['data']).toContainEqual(expect.objectContaining({ id: second.id, active: false, deleted_at: null }))
+})
 
 test('an invited person signs up by the link and sees what a member may not do', async ({
   page,

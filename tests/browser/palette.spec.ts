@@ -51,7 +51,7 @@ test('a conversion is found by its transaction id from any page, with the keyboa
   await expect(palette).toBeHidden()
 })
 
-test('a campaign is paused and archived from the palette, g and a letter open pages, and ? lists the keys', async ({
+test('a campaign is paused and archived from the palette, g and a letter open pages, and ? lists the keys @detail', async ({
   page,
   owner,
 }) => {
@@ -99,7 +99,7 @@ test('a campaign is paused and archived from the palette, g and a letter open pa
   await expect(page.getByRole('searchbox', { name: 'Search' })).toHaveValue('g o/?')
 })
 
-test('the CSV of a log has exactly the filtered rows', async ({ page, sluice, owner }) => {
+test('the CSV of a log has exactly the filtered rows @detail', async ({ page, sluice, owner }) => {
   await send(owner, 'POST', '/api/campaigns', { name: 'Shelved', key: 'shelved', destination })
   const clickId = await visit(sluice.address, 'shelved')
   for (const [type, payout] of [

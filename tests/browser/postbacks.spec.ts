@@ -1,10 +1,14 @@
 // Postbacks beyond the rule itself: a test, a run over past conversions, a resend.
 import { readFile } from 'node:fs/promises'
-import { DETAIL, expect, test } from './dashboard.ts'
+import { expect, test } from './dashboard.ts'
 
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36'
 
-test('a rule is tested, run over past conversions, and its delivery is sent again', async ({ page, owner, sluice }) => {
+test('a rule is tested, run over past conversions, and its delivery is sent again @detail', async ({
+  page,
+  owner,
+  sluice,
+}) => {
   const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }
   const made = await owner.post('/api/campaigns', { data: { name: 'Replayed', destination } })
   const { id: campaign_id, key } = (await made.json()) as { id: string; key: string }
@@ -70,30 +74,28 @@ test('a rule is tested, run over past conversions, and its delivery is sent agai
   await expect(again.getByRole('button', { name: 'Send 0' })).toHaveAttribute('aria-disabled', 'true')
 })
 
-test(
-  'an unknown macro is named below the address, and {payout} can be replaced by {revenue}',
-  DETAIL,
-  async ({ page }) => {
-    await page.goto('/postbacks')
-    await page.getByRole('button', { name: 'New rule' }).first().click()
-    const form = page.getByRole('dialog')
-    const address = form.getByLabel('Address', { exact: true })
-    await address.fill('https://tracker.example/?p={payout}&c={{Payout}}&z={zone}')
-    await expect(form.getByText('{payout} is not a macro and is left out.')).toBeVisible()
-    await expect(form.getByText('{zone} is not a Sluice macro and is left out.')).toBeVisible()
-    await expect(form.getByText('https://tracker.example/?p=&c=&z=')).toBeVisible()
-    await form.getByRole('button', { name: 'Use {revenue}' }).click()
-    await expect(address).toHaveValue('https://tracker.example/?p={revenue}&c={revenue}&z={zone}')
-    await expect(form.getByText('{payout} is not a macro')).toBeHidden()
-    await expect(form.getByText('https://tracker.example/?p=40&c=40&z=')).toBeVisible()
-    await address.fill('https://tracker.example/?p=')
-    await form.getByRole('button', { name: '{revenue}', exact: true }).click()
-    await form.getByRole('button', { name: '{txid}', exact: true }).click()
-    await expect(address).toHaveValue('https://tracker.example/?p={revenue}{txid}')
-  },
-)
+test('an unknown macro is named below the address, and {payout} can be replaced by {revenue} @detail', async ({
+  page,
+}) => {
+  await page.goto('/postbacks')
+  await page.getByRole('button', { name: 'New rule' }).first().click()
+  const form = page.getByRole('dialog')
+  const address = form.getByLabel('Address', { exact: true })
+  await address.fill('https://tracker.example/?p={payout}&c={{Payout}}&z={zone}')
+  await expect(form.getByText('{payout} is not a macro and is left out.')).toBeVisible()
+  await expect(form.getByText('{zone} is not a Sluice macro and is left out.')).toBeVisible()
+  await expect(form.getByText('https://tracker.example/?p=&c=&z=')).toBeVisible()
+  await form.getByRole('button', { name: 'Use {revenue}' }).click()
+  await expect(address).toHaveValue('https://tracker.example/?p={revenue}&c={revenue}&z={zone}')
+  await expect(form.getByText('{payout} is not a macro')).toBeHidden()
+  await expect(form.getByText('https://tracker.example/?p=40&c=40&z=')).toBeVisible()
+  await address.fill('https://tracker.example/?p=')
+  await form.getByRole('button', { name: '{revenue}', exact: true }).click()
+  await form.getByRole('button', { name: '{txid}', exact: true }).click()
+  await expect(address).toHaveValue('https://tracker.example/?p={revenue}{txid}')
+})
 
-test('offers, landings, campaigns and flows also name unknown macros', DETAIL, async ({ page, owner }) => {
+test('offers, landings, campaigns and flows also name unknown macros @detail', async ({ page, owner }) => {
   const url = 'https://example.com/?c={click_id}&p={payout}&z={zone}'
   const words = '{payout}, {zone} are not macros and will be left blank.'
   for (const [path, button] of [

@@ -59,7 +59,7 @@ test('a webhook is created, tested, changed, gets a new secret, and is deleted',
   await expect(page.getByText('No receivers yet')).toBeVisible()
 })
 
-test('a kind of alert is switched off for the workspace', async ({ page }) => {
+test('a kind of alert is switched off for the workspace @detail', async ({ page }) => {
   await page.goto('/automation/receivers')
   const told = page.getByRole('group', { name: 'What is told' })
   // A reload would break off what is still to be sent.

@@ -5,12 +5,12 @@ import { DAY_MS } from '../../src/contract/days.ts'
 import { newId, toUuid } from '../../src/contract/ids.ts'
 import { storeClicks } from '../../src/intake/clicks/store.ts'
 import { aClick } from '../support/visits.ts'
-import { DETAIL, expect, inDatabase, send, test } from './dashboard.ts'
+import { expect, inDatabase, send, test } from './dashboard.ts'
 import { clicksOf, only, row, seedClicks, tree } from './explored.ts'
 
 const today = () => new Date().toISOString().slice(0, 10)
 
-test('each figure stands beside what it was as many days before, and days are compared with nothing', async ({
+test('each figure stands beside what it was as many days before, and days are compared with nothing @detail', async ({
   page,
   owner,
   sluice,
@@ -33,49 +33,49 @@ test('each figure stands beside what it was as many days before, and days are co
   await expect(clicksOf(page, 'Total')).toHaveText('3')
 })
 
-test(
-  'columns are chosen, moved and coloured, the address keeps them, and the file has the same',
-  DETAIL,
-  async ({ page, owner, sluice }) => {
-    const { wide } = await seedClicks(owner, sluice.address)
-    await page.goto(`/report?range=today&by=sub1&columns=clicks,landed,revenue&${only(wide)}`)
-    await page.getByRole('button', { name: 'Columns' }).click()
-    const columns = page.getByRole('dialog', { name: 'Columns' })
-    await columns.getByRole('checkbox', { name: 'Landed', exact: true }).click()
-    await columns.getByRole('checkbox', { name: /^Unique / }).click()
-    await columns.getByRole('button', { name: 'Revenue to the left' }).click()
-    await columns.getByRole('button', { name: 'Add column' }).click()
-    await columns.getByLabel('Name').fill('Each')
-    await columns.getByLabel('Formula').fill('revenue / clicks')
-    await columns.getByRole('button', { name: 'Add colour' }).click()
-    await columns.getByLabel('Column', { exact: true }).selectOption('Clicks')
-    await columns.getByLabel('Side', { exact: true }).selectOption('above')
-    await columns.getByLabel('Limit', { exact: true }).fill('1')
-    await columns.getByLabel('Colour', { exact: true }).selectOption('green')
-    await columns.getByRole('button', { name: 'Apply' }).click()
-    await expect(tree(page).getByRole('columnheader')).toHaveText(['sub1', 'Revenue', 'Clicks', 'Unique', 'Each'])
-    const colourOf = (name: string) =>
-      row(page, name)
-        .getByRole('gridcell')
-        .nth(1)
-        .evaluate(cell => getComputedStyle(cell).backgroundColor)
-    await expect(row(page, 'zone-7').getByRole('gridcell')).toHaveText(['10.00', '2', '2', '5'])
-    expect(await colourOf('zone-7')).not.toBe(await colourOf('zone-9'))
-    await page.reload()
-    await expect(row(page, 'zone-9').getByRole('gridcell')).toHaveText(['0.00', '1', '1', '0'])
-    expect(await colourOf('zone-7')).not.toBe(await colourOf('zone-9'))
+test('columns are chosen, moved and coloured, the address keeps them, and the file has the same @detail', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  await page.goto(`/report?range=today&by=sub1&columns=clicks,landed,revenue&${only(wide)}`)
+  await page.getByRole('button', { name: 'Columns' }).click()
+  const columns = page.getByRole('dialog', { name: 'Columns' })
+  await columns.getByRole('checkbox', { name: 'Landed', exact: true }).click()
+  await columns.getByRole('checkbox', { name: /^Unique / }).click()
+  await columns.getByRole('button', { name: 'Revenue to the left' }).click()
+  await columns.getByRole('button', { name: 'Add column' }).click()
+  await columns.getByLabel('Name').fill('Each')
+  await columns.getByLabel('Formula').fill('revenue / clicks')
+  await columns.getByRole('button', { name: 'Add colour' }).click()
+  await columns.getByLabel('Column', { exact: true }).selectOption('Clicks')
+  await columns.getByLabel('Side', { exact: true }).selectOption('above')
+  await columns.getByLabel('Limit', { exact: true }).fill('1')
+  await columns.getByLabel('Colour', { exact: true }).selectOption('green')
+  await columns.getByRole('button', { name: 'Apply' }).click()
+  await expect(tree(page).getByRole('columnheader')).toHaveText(['sub1', 'Revenue', 'Clicks', 'Unique', 'Each'])
+  const colourOf = (name: string) =>
+    row(page, name)
+      .getByRole('gridcell')
+      .nth(1)
+      .evaluate(cell => getComputedStyle(cell).backgroundColor)
+  await expect(row(page, 'zone-7').getByRole('gridcell')).toHaveText(['10.00', '2', '2', '5'])
+  expect(await colourOf('zone-7')).not.toBe(await colourOf('zone-9'))
+  await page.reload()
+  await expect(row(page, 'zone-9').getByRole('gridcell')).toHaveText(['0.00', '1', '1', '0'])
+  expect(await colourOf('zone-7')).not.toBe(await colourOf('zone-9'))
 
-    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()])
-    const lines = (await readFile(await file.path(), 'utf8')).split('\r\n')
-    expect(lines).toEqual([
-      '"sub1","sub1_label","revenue","clicks","unique_visitors","Each"',
-      '"zone-7","zone-7",10.00,2,2,5',
-      '"zone-9","zone-9",0.00,1,1,0',
-    ])
-  },
-)
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()])
+  const lines = (await readFile(await file.path(), 'utf8')).split('\r\n')
+  expect(lines).toEqual([
+    '"sub1","sub1_label","revenue","clicks","unique_visitors","Each"',
+    '"zone-7","zone-7",10.00,2,2,5',
+    '"zone-9","zone-9",0.00,1,1,0',
+  ])
+})
 
-test('a level is dragged to another place', DETAIL, async ({ page, owner, sluice }) => {
+test('a level is dragged to another place @detail', async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
   await page.goto(`/report?range=today&by=sub1,device&${only(wide)}`)
   const levels = page.getByRole('group', { name: 'Levels' })
@@ -87,7 +87,7 @@ test('a level is dragged to another place', DETAIL, async ({ page, owner, sluice
   await expect(clicksOf(page, 'desktop')).toHaveText('2')
 })
 
-test('days go up to a year, and the log is shown the last of them', DETAIL, async ({ page, owner, sluice }) => {
+test('days go up to a year, and the log is shown the last of them @detail', async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
   await page.goto(`/report?${only(wide)}`)
   await page.getByLabel('Days').selectOption('Last 365 days')
@@ -107,28 +107,28 @@ test('days go up to a year, and the log is shown the last of them', DETAIL, asyn
   await expect(page.getByRole('table', { name: 'Clicks' }).getByRole('row')).toHaveCount(4)
 })
 
-test(
-  'an answer that takes long says why, and a cost that no click says is a dash',
-  DETAIL,
-  async ({ page, owner, sluice }) => {
-    const { wide } = await seedClicks(owner, sluice.address)
-    let answer: () => void = () => undefined
-    const held = new Promise<void>(resolve => {
-      answer = resolve
-    })
-    await page.route('**/api/explore', async route => {
-      await held
-      await route.continue()
-    })
-    await page.goto(`/report?range=today&by=sub1&columns=revenue,cost,profit,roi&${only(wide)}`)
-    await expect(page.getByText('Loading the clicks of these days')).toBeVisible()
-    answer()
-    await expect(row(page, 'zone-7').getByRole('gridcell')).toHaveText(['10.00', '—', '—', '—'])
-    await expect(page.getByText('Loading the clicks of these days')).toBeHidden()
-  },
-)
+test('an answer that takes long says why, and a cost that no click says is a dash @detail', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  let answer: () => void = () => undefined
+  const held = new Promise<void>(resolve => {
+    answer = resolve
+  })
+  await page.route('**/api/explore', async route => {
+    await held
+    await route.continue()
+  })
+  await page.goto(`/report?range=today&by=sub1&columns=revenue,cost,profit,roi&${only(wide)}`)
+  await expect(page.getByText('Loading the clicks of these days')).toBeVisible()
+  answer()
+  await expect(row(page, 'zone-7').getByRole('gridcell')).toHaveText(['10.00', '—', '—', '—'])
+  await expect(page.getByText('Loading the clicks of these days')).toBeHidden()
+})
 
-test('booked spend has its share in each row, what no clicks share a row of its own, and a cost known in part a mark', async ({
+test('booked spend has its share in each row, what no clicks share a row of its own, and a cost known in part a mark @detail', async ({
   page,
   owner,
   sluice,
@@ -152,7 +152,7 @@ test('booked spend has its share in each row, what no clicks share a row of its 
   await expect(page.getByText(/^.*\* The cost of \d+ clicks is not known/)).toBeVisible()
 })
 
-test('a day whose facts are lost is told from its clicks', async ({ page, owner, sluice }) => {
+test('a day whose facts are lost is told from its clicks @detail', async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
   await page.goto(`/report?range=today&${only(wide)}`)
   await expect(clicksOf(page, 'Wide')).toHaveText('3')
@@ -164,7 +164,7 @@ test('a day whose facts are lost is told from its clicks', async ({ page, owner,
   await expect(page.getByText(/incomplete/)).toBeHidden()
 })
 
-test('a view that was saved without a screen opens unchanged', DETAIL, async ({ page, owner, sluice }) => {
+test('a view that was saved without a screen opens unchanged @detail', async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
   const filters = [{ dimension: 'campaign', op: 'is', values: [wide] }]
   const view = { name: 'Zones by an API', question: { levels: [{ dimension: 'sub1' }], filters } }

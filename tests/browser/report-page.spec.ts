@@ -1,6 +1,6 @@
 // The Report page as a buyer meets it: what is in sight, one press for each question of the morning, filters on figures, columns of one's own, old addresses.
 import type { Page } from '@playwright/test'
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 import { clicksOf, only, row, seedClicks, tree } from './explored.ts'
 import { seedTraffic } from './traffic.ts'
 
@@ -28,7 +28,7 @@ test('money is in sight without scrolling on a laptop, profit and ROI on a phone
   for (const at of ['Clicks', 'Profit', 'ROI']) await expect(head(page, at)).toBeInViewport({ ratio: 1 })
 })
 
-test('a column without a value is folded, and shown when it is asked for', DETAIL, async ({ page, owner, sluice }) => {
+test('a column without a value is folded, and shown when it is asked for @detail', async ({ page, owner, sluice }) => {
   const campaign = await seedTraffic(owner, sluice.address)
   await page.goto(`/report?range=today&${only(campaign)}`)
   await expect(head(page, 'FTD')).toBeVisible()
@@ -56,7 +56,7 @@ function pressing(page: Page) {
   }
 }
 
-test('from the overview it takes four presses to the zones of a campaign that lose most, and as many to its hours and landings', async ({
+test('from the overview it takes four presses to the zones of a campaign that lose most, and as many to its hours and landings @detail', async ({
   page,
   owner,
   sluice,
@@ -106,7 +106,7 @@ test('from the overview it takes four presses to the zones of a campaign that lo
   await expect(tree(page).getByRole('rowheader', { name: /so far$/ })).toBeVisible()
 })
 
-test('rows are filtered by their figures, and the address and a view keep the filter', async ({
+test('rows are filtered by their figures, and the address and a view keep the filter @detail', async ({
   page,
   owner,
   sluice,
@@ -157,7 +157,7 @@ test('rows are filtered by their figures, and the address and a view keep the fi
   await page.getByRole('button', { name: 'Delete view' }).click()
 })
 
-test('the columns that a person chooses are theirs in every browser, until they want the usual ones again', async ({
+test('the columns that a person chooses are theirs in every browser, until they want the usual ones again @detail', async ({
   page,
   owner,
   sluice,
@@ -195,48 +195,46 @@ test('the columns that a person chooses are theirs in every browser, until they 
   await expect(head(page, 'Unique')).toHaveCount(0)
 })
 
-test(
-  'addresses of the overview’s table and of Explore lead to the report with all they asked',
-  DETAIL,
-  async ({ page, owner, sluice }) => {
-    const { wide } = await seedClicks(owner, sluice.address)
-    await page.goto(`/explore?range=today&by=sub1,device&sort=-revenue&${only(wide)}`)
-    await expect(page).toHaveURL(/\/report\?.*by=sub1/)
-    await expect(clicksOf(page, 'zone-7')).toHaveText('2')
-    await expect(head(page, 'Revenue')).toHaveAttribute('aria-sort', 'descending')
-    await page.goto(`/?range=today&campaign=${wide}&by=sub1&goal=lead&sort=-goal`)
-    await expect(page).toHaveURL(/\/report\?/)
-    await expect(clicksOf(page, 'zone-9')).toHaveText('1')
-    await expect(page.getByLabel('Conversion', { exact: true })).toHaveValue('lead')
-    await expect(head(page, 'Conv.')).toHaveAttribute('aria-sort', 'descending')
-    await page.goto(`/?range=today&campaign=${wide}&by=week&heat=revenue`)
-    await expect(page.getByRole('table', { name: 'Revenue by weekday and hour, UTC' })).toBeVisible()
-    await page.goto(`/?range=today&campaign=${wide}`)
-    await expect(page.getByRole('heading', { name: 'Overview' })).toBeVisible()
-  },
-)
+test('addresses of the overview’s table and of Explore lead to the report with all they asked @detail', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  await page.goto(`/explore?range=today&by=sub1,device&sort=-revenue&${only(wide)}`)
+  await expect(page).toHaveURL(/\/report\?.*by=sub1/)
+  await expect(clicksOf(page, 'zone-7')).toHaveText('2')
+  await expect(head(page, 'Revenue')).toHaveAttribute('aria-sort', 'descending')
+  await page.goto(`/?range=today&campaign=${wide}&by=sub1&goal=lead&sort=-goal`)
+  await expect(page).toHaveURL(/\/report\?/)
+  await expect(clicksOf(page, 'zone-9')).toHaveText('1')
+  await expect(page.getByLabel('Conversion', { exact: true })).toHaveValue('lead')
+  await expect(head(page, 'Conv.')).toHaveAttribute('aria-sort', 'descending')
+  await page.goto(`/?range=today&campaign=${wide}&by=week&heat=revenue`)
+  await expect(page.getByRole('table', { name: 'Revenue by weekday and hour, UTC' })).toBeVisible()
+  await page.goto(`/?range=today&campaign=${wide}`)
+  await expect(page.getByRole('heading', { name: 'Overview' })).toBeVisible()
+})
 
-test(
-  'one type counts for every campaign, and a total that divides by what only some count says so',
-  DETAIL,
-  async ({ page, owner, sluice }) => {
-    const campaign = await seedTraffic(owner, sluice.address)
-    const { wide, narrow } = await seedClicks(owner, sluice.address)
-    const day = new Date().toISOString().slice(0, 10)
-    await send(owner, 'PUT', '/api/ad-spend', { campaign_id: narrow, day, amount: '7' })
-    const these = (...ids: string[]) => `where=${encodeURIComponent(JSON.stringify([['campaign', 'is', ...ids]]))}`
-    await page.goto(`/report?range=today&goal=ftd&columns=clicks,conversions,cr&${only(campaign)}`)
-    await expect(row(page, 'Broad DE').getByRole('gridcell')).toHaveText(['4', '1', '25.0%'])
-    const said = page.getByText(
-      /1 of 2 campaigns have no Lead, but the total’s CR and CPA include their clicks and cost/,
-    )
-    await page.goto(`/report?range=today&goal=lead&${these(wide, narrow)}`)
-    await expect(said).toBeVisible()
-    await page.goto(`/report?range=today&${these(wide, narrow)}`)
-    await expect(row(page, 'Wide')).toBeVisible()
-    await expect(said).toHaveCount(0)
-    await page.goto(`/report?range=today&goal=lead&${only(wide)}`)
-    await expect(row(page, 'Wide')).toBeVisible()
-    await expect(said).toHaveCount(0)
-  },
-)
+test('one type counts for every campaign, and a total that divides by what only some count says so @detail', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const campaign = await seedTraffic(owner, sluice.address)
+  const { wide, narrow } = await seedClicks(owner, sluice.address)
+  const day = new Date().toISOString().slice(0, 10)
+  await send(owner, 'PUT', '/api/ad-spend', { campaign_id: narrow, day, amount: '7' })
+  const these = (...ids: string[]) => `where=${encodeURIComponent(JSON.stringify([['campaign', 'is', ...ids]]))}`
+  await page.goto(`/report?range=today&goal=ftd&columns=clicks,conversions,cr&${only(campaign)}`)
+  await expect(row(page, 'Broad DE').getByRole('gridcell')).toHaveText(['4', '1', '25.0%'])
+  const said = page.getByText(/1 of 2 campaigns have no Lead, but the total’s CR and CPA include their clicks and cost/)
+  await page.goto(`/report?range=today&goal=lead&${these(wide, narrow)}`)
+  await expect(said).toBeVisible()
+  await page.goto(`/report?range=today&${these(wide, narrow)}`)
+  await expect(row(page, 'Wide')).toBeVisible()
+  await expect(said).toHaveCount(0)
+  await page.goto(`/report?range=today&goal=lead&${only(wide)}`)
+  await expect(row(page, 'Wide')).toBeVisible()
+  await expect(said).toHaveCount(0)
+})

@@ -1,7 +1,7 @@
 // The Report page, over clicks that came through the door: levels that open in place, filters, columns, the map of hours.
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { DETAIL, expect, test } from './dashboard.ts'
+import { expect, test } from './dashboard.ts'
 import { clicksOf, only, row, seedClicks, tree } from './explored.ts'
 import { seedTraffic } from './traffic.ts'
 
@@ -39,36 +39,36 @@ test('clicks are broken down level by level in place, narrowed by a row, and the
   await expect(page.getByRole('table', { name: 'Clicks' }).getByRole('row')).toHaveCount(3)
 })
 
-test(
-  'a filter is made of values that are looked up, and of parts that are typed',
-  DETAIL,
-  async ({ page, owner, sluice }) => {
-    const { wide } = await seedClicks(owner, sluice.address)
-    await page.goto(`/report?range=today&by=device&${only(wide)}`)
-    await expect(page.getByRole('group', { name: 'Filters' })).toContainText('Campaign is Wide')
-    await expect(clicksOf(page, 'Total')).toHaveText('3')
-    await page.getByRole('button', { name: 'Filter', exact: true }).click()
-    const filter = page.getByRole('dialog', { name: 'New filter' })
-    await filter.getByLabel('Dimension').selectOption('sub1')
-    await filter
-      .getByRole('list', { name: 'Found' })
-      .getByRole('button', { name: /^zone-9/ })
-      .click()
-    await filter.getByRole('button', { name: 'Add filter' }).click()
-    await expect(clicksOf(page, 'Total')).toHaveText('1')
-    await page.getByRole('button', { name: 'sub1 is zone-9', exact: true }).click()
-    const again = page.getByRole('dialog', { name: 'Filter' })
-    await again.getByLabel('Condition').selectOption('contains')
-    await again.getByRole('button', { name: 'Remove zone-9' }).click()
-    await again.getByLabel('Part of the value').fill('zone')
-    await again.getByLabel('Part of the value').press('Enter')
-    await again.getByRole('button', { name: 'Change filter' }).click()
-    await expect(page.getByRole('group', { name: 'Filters' })).toContainText('sub1 contains zone')
-    await expect(clicksOf(page, 'Total')).toHaveText('3')
-  },
-)
+test('a filter is made of values that are looked up, and of parts that are typed @detail', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  await page.goto(`/report?range=today&by=device&${only(wide)}`)
+  await expect(page.getByRole('group', { name: 'Filters' })).toContainText('Campaign is Wide')
+  await expect(clicksOf(page, 'Total')).toHaveText('3')
+  await page.getByRole('button', { name: 'Filter', exact: true }).click()
+  const filter = page.getByRole('dialog', { name: 'New filter' })
+  await filter.getByLabel('Dimension').selectOption('sub1')
+  await filter
+    .getByRole('list', { name: 'Found' })
+    .getByRole('button', { name: /^zone-9/ })
+    .click()
+  await filter.getByRole('button', { name: 'Add filter' }).click()
+  await expect(clicksOf(page, 'Total')).toHaveText('1')
+  await page.getByRole('button', { name: 'sub1 is zone-9', exact: true }).click()
+  const again = page.getByRole('dialog', { name: 'Filter' })
+  await again.getByLabel('Condition').selectOption('contains')
+  await again.getByRole('button', { name: 'Remove zone-9' }).click()
+  await again.getByLabel('Part of the value').fill('zone')
+  await again.getByLabel('Part of the value').press('Enter')
+  await again.getByRole('button', { name: 'Change filter' }).click()
+  await expect(page.getByRole('group', { name: 'Filters' })).toContainText('sub1 contains zone')
+  await expect(clicksOf(page, 'Total')).toHaveText('3')
+})
 
-test('arrows move among the rows, right opens, left closes', DETAIL, async ({ page, owner, sluice }) => {
+test('arrows move among the rows, right opens, left closes @detail', async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
   await page.goto(`/report?range=today&by=sub1,device&${only(wide)}`)
   const zone = page.getByRole('button', { name: 'zone-7', exact: true })
@@ -88,29 +88,29 @@ test('arrows move among the rows, right opens, left closes', DETAIL, async ({ pa
   await expect(zone).toBeFocused()
 })
 
-test(
-  'a figure of one’s own stands in its column, and what is wrong with a formula is said',
-  DETAIL,
-  async ({ page, owner, sluice }) => {
-    const { wide } = await seedClicks(owner, sluice.address)
-    await page.goto(`/report?range=today&by=sub1&${only(wide)}`)
-    await page.getByRole('button', { name: 'Columns' }).click()
-    const columns = page.getByRole('dialog', { name: 'Columns' })
-    await columns.getByRole('button', { name: 'Add column' }).click()
-    await columns.getByLabel('Formula').fill('revenue / clicsk')
-    await expect(columns.getByLabel('Formula')).toHaveAccessibleDescription('There is no figure called “clicsk”.')
-    await columns.getByLabel('Formula').fill('revenue / (clicks * 2)')
-    await columns.getByLabel('Name').fill('Half')
-    await columns.getByLabel('Use these columns whenever I open Report').uncheck()
-    await columns.getByRole('button', { name: 'Apply' }).click()
-    await expect(row(page, 'zone-7').getByRole('gridcell').last()).toHaveText('2.5')
-    await expect(row(page, 'Total').getByRole('gridcell').last()).toHaveText('1.667')
-    await page.reload()
-    await expect(tree(page).getByRole('columnheader', { name: 'Half' })).toBeVisible()
-  },
-)
+test('a figure of one’s own stands in its column, and what is wrong with a formula is said @detail', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const { wide } = await seedClicks(owner, sluice.address)
+  await page.goto(`/report?range=today&by=sub1&${only(wide)}`)
+  await page.getByRole('button', { name: 'Columns' }).click()
+  const columns = page.getByRole('dialog', { name: 'Columns' })
+  await columns.getByRole('button', { name: 'Add column' }).click()
+  await columns.getByLabel('Formula').fill('revenue / clicsk')
+  await expect(columns.getByLabel('Formula')).toHaveAccessibleDescription('There is no figure called “clicsk”.')
+  await columns.getByLabel('Formula').fill('revenue / (clicks * 2)')
+  await columns.getByLabel('Name').fill('Half')
+  await columns.getByLabel('Use these columns whenever I open Report').uncheck()
+  await columns.getByRole('button', { name: 'Apply' }).click()
+  await expect(row(page, 'zone-7').getByRole('gridcell').last()).toHaveText('2.5')
+  await expect(row(page, 'Total').getByRole('gridcell').last()).toHaveText('1.667')
+  await page.reload()
+  await expect(tree(page).getByRole('columnheader', { name: 'Half' })).toBeVisible()
+})
 
-test('the hours of the week are a map of the same clicks', DETAIL, async ({ page, owner, sluice }) => {
+test('the hours of the week are a map of the same clicks @detail', async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
   await page.goto(`/report?range=today&${only(wide)}`)
   await page.getByRole('button', { name: 'Heat map' }).click()
@@ -138,7 +138,7 @@ test('the rows are saved for spreadsheets, and no cell becomes a formula', async
   expect(lines.find(line => line.includes('Unassigned'))).toMatch(/,0,20\.00,-1,$/)
 })
 
-test('the facts of a day are a Parquet file', DETAIL, async ({ page, owner, sluice }) => {
+test('the facts of a day are a Parquet file @detail', async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
   await page.goto(`/report?range=today&by=sub1&${only(wide)}`)
   await expect(clicksOf(page, 'zone-7')).toHaveText('2')
@@ -154,7 +154,11 @@ test('the facts of a day are a Parquet file', DETAIL, async ({ page, owner, slui
   await expect(asking).toBeHidden()
 })
 
-test('a question is kept as a view, opened again, and is what the page opens with', async ({ page, owner, sluice }) => {
+test('a question is kept as a view, opened again, and is what the page opens with @detail', async ({
+  page,
+  owner,
+  sluice,
+}) => {
   const { wide } = await seedClicks(owner, sluice.address)
   await page.goto(`/report?range=today&by=sub1&${only(wide)}`)
   await expect(clicksOf(page, 'zone-7')).toHaveText('2')

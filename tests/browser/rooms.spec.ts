@@ -1,4 +1,4 @@
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { expect, send, test } from './dashboard.ts'
 import { seedTraffic } from './traffic.ts'
 
 const BROWSER =
@@ -66,7 +66,7 @@ test('an offer and a campaign are created, a click is redirected, a conversion i
   await expect(page.getByRole('row', { name: /Spark FR/ }).first()).toContainText('Lead')
 })
 
-test('a charge in the ledger links to the click of its conversion', DETAIL, async ({ page, sluice, owner }) => {
+test('a charge in the ledger links to the click of its conversion @detail', async ({ page, sluice, owner }) => {
   const { id: campaign } = await send(owner, 'POST', '/api/campaigns', {
     name: 'Charged',
     key: 'charged',
@@ -89,7 +89,7 @@ test('a charge in the ledger links to the click of its conversion', DETAIL, asyn
   await send(owner, 'DELETE', `/api/campaigns/${campaign}`)
 })
 
-test('spend is recorded and deleted, and the balance is topped up', DETAIL, async ({ page, owner }) => {
+test('spend is recorded and deleted, and the balance is topped up @detail', async ({ page, owner }) => {
   await owner.post('/api/campaigns', {
     data: { name: 'Spent', destination: { type: 'redirect', url: 'https://example.com/' } },
   })
@@ -158,33 +158,33 @@ test('spend is recorded and deleted, and the balance is topped up', DETAIL, asyn
   await expect(navigation.getByRole('link', { name: 'Billing' })).toBeVisible()
 })
 
-test(
-  'a click, its conversions and their deliveries keep the campaign’s name after the campaign is deleted',
-  DETAIL,
-  async ({ page, owner, sluice }) => {
-    const campaign = await seedTraffic(owner, sluice.address)
-    const destination = { type: 'redirect', url: 'https://example.com/' }
-    await send(owner, 'POST', '/api/campaigns', { name: 'Still there', destination })
-    await send(owner, 'POST', '/api/postbacks', { event_type: 'lead', url: 'https://t.example/?c={click_id}' })
-    const { data } = await send(owner, 'GET', `/api/clicks?campaign_id=${campaign}`)
-    const clickId = (data as { id: string }[])[0]?.id ?? ''
-    await send(owner, 'POST', '/api/events', { clickId, type: 'lead' })
-    await send(owner, 'PUT', `/api/campaigns/${campaign}/status`, { status: 'archived' })
-    await send(owner, 'DELETE', `/api/campaigns/${campaign}`)
-    await page.goto(`/clicks?campaign=${campaign}`)
-    const row = page
-      .getByRole('table', { name: /clicks$/i })
-      .getByRole('row')
-      .nth(1)
-    await expect(row).toContainText('Broad DE')
-    await expect(row).toContainText('(deleted)')
-    await expect(row).not.toContainText(campaign)
-    for (const path of ['/conversions', `/deliveries?campaign=${campaign}`]) {
-      await page.goto(path)
-      await expect(page.getByRole('row', { name: /Broad DE/ }).first()).toContainText('(deleted)')
-      await expect(page.getByRole('table')).not.toContainText(campaign)
-    }
-    await page.goto(`/clicks/${clickId}`)
-    await expect(page.getByText('Broad DE (deleted)')).toBeVisible()
-  },
-)
+test('a click, its conversions and their deliveries keep the campaign’s name after the campaign is deleted @detail', async ({
+  page,
+  owner,
+  sluice,
+}) => {
+  const campaign = await seedTraffic(owner, sluice.address)
+  const destination = { type: 'redirect', url: 'https://example.com/' }
+  await send(owner, 'POST', '/api/campaigns', { name: 'Still there', destination })
+  await send(owner, 'POST', '/api/postbacks', { event_type: 'lead', url: 'https://t.example/?c={click_id}' })
+  const { data } = await send(owner, 'GET', `/api/clicks?campaign_id=${campaign}`)
+  const clickId = (data as { id: string }[])[0]?.id ?? ''
+  await send(owner, 'POST', '/api/events', { clickId, type: 'lead' })
+  await send(owner, 'PUT', `/api/campaigns/${campaign}/status`, { status: 'archived' })
+  await send(owner, 'DELETE', `/api/campaigns/${campaign}`)
+  await page.goto(`/clicks?campaign=${campaign}`)
+  const row = page
+    .getByRole('table', { name: /clicks$/i })
+    .getByRole('row')
+    .nth(1)
+  await expect(row).toContainText('Broad DE')
+  await expect(row).toContainText('(deleted)')
+  await expect(row).not.toContainText(campaign)
+  for (const path of ['/conversions', `/deliveries?campaign=${campaign}`]) {
+    await page.goto(path)
+    await expect(page.getByRole('row', { name: /Broad DE/ }).first()).toContainText('(deleted)')
+    await expect(page.getByRole('table')).not.toContainText(campaign)
+  }
+  await page.goto(`/clicks/${clickId}`)
+  await expect(page.getByText('Broad DE (deleted)')).toBeVisible()
+})

@@ -1,6 +1,6 @@
 import { type Browser, type CDPSession, type Page, request } from '@playwright/test'
 import { codeOf } from '../support/totp.ts'
-import { DETAIL, expect, type Installation, send, test, watch } from './dashboard.ts'
+import { expect, type Installation, send, test, watch } from './dashboard.ts'
 
 // This spec has its own installation and people: a second factor of the shared owner would be asked for in every other spec.
 test.use({ settings: { SIGN_UP: 'open' } })
@@ -118,7 +118,7 @@ test('an app is set up by its QR code, asked for after the password, replaced on
   await close()
 })
 
-test('a passkey is added, signs in alone and after the password, is renamed, and is removed', async ({
+test('a passkey is added, signs in alone and after the password, is renamed, and is removed @detail', async ({
   browser,
   sluice,
 }) => {
@@ -187,58 +187,57 @@ test('a passkey is added, signs in alone and after the password, is renamed, and
   await close()
 })
 
-test(
-  'a workspace requires a second factor: a member without one gets a link to their profile, and the workspace opens once they have one',
-  DETAIL,
-  async ({ browser, sluice }) => {
-    const ann = await newcomer(browser, sluice, 'Cleo')
-    const mate = await newcomer(browser, sluice, 'Dan')
-    const api = await request.newContext({
-      baseURL: sluice.address,
-      storageState: await ann.page.context().storageState(),
-      extraHTTPHeaders: { origin: sluice.address },
-    })
-    const invitation = await send(api, 'POST', '/api/invitations', { email: mate.email, role: 'admin' })
-    await mate.page.goto(String(invitation['link']))
-    await mate.page.getByRole('button', { name: /^(Join|Accept)/ }).click()
-    await expectSignedIn(mate.page)
+test('a workspace requires a second factor: a member without one gets a link to their profile, and the workspace opens once they have one @detail', async ({
+  browser,
+  sluice,
+}) => {
+  const ann = await newcomer(browser, sluice, 'Cleo')
+  const mate = await newcomer(browser, sluice, 'Dan')
+  const api = await request.newContext({
+    baseURL: sluice.address,
+    storageState: await ann.page.context().storageState(),
+    extraHTTPHeaders: { origin: sluice.address },
+  })
+  const invitation = await send(api, 'POST', '/api/invitations', { email: mate.email, role: 'admin' })
+  await mate.page.goto(String(invitation['link']))
+  await mate.page.getByRole('button', { name: /^(Join|Accept)/ }).click()
+  await expectSignedIn(mate.page)
 
-    await ann.page.goto('/settings/workspace')
-    const asking = ann.page.getByRole('switch', { name: 'Require a second factor' })
-    await expect(asking).toHaveAttribute('aria-disabled', 'true')
-    await addAuthenticator(ann.page)
-    await ann.page.getByRole('link', { name: 'set one up' }).click()
-    await ann.page.getByRole('button', { name: 'Add a passkey' }).click()
-    await ann.page.getByRole('dialog').getByLabel('Name').fill('Laptop')
-    await ann.page.getByRole('dialog').getByRole('button', { name: 'Add passkey' }).click()
-    await ann.page.getByRole('button', { name: 'I have saved them' }).click()
-    await ann.page.goto('/settings/team')
-    await expect(ann.page.getByRole('row', { name: /Cleo/ })).toContainText('On')
-    await expect(ann.page.getByRole('row', { name: /Dan/ })).toContainText('None')
-    await ann.page.goto('/settings/workspace')
-    await asking.click()
-    await expect(ann.page.getByRole('dialog')).toContainText('Dan has none and is locked out')
-    await ann.page.getByRole('dialog').getByRole('button', { name: 'Require it' }).click()
-    await expect(asking).toHaveAttribute('aria-checked', 'true')
+  await ann.page.goto('/settings/workspace')
+  const asking = ann.page.getByRole('switch', { name: 'Require a second factor' })
+  await expect(asking).toHaveAttribute('aria-disabled', 'true')
+  await addAuthenticator(ann.page)
+  await ann.page.getByRole('link', { name: 'set one up' }).click()
+  await ann.page.getByRole('button', { name: 'Add a passkey' }).click()
+  await ann.page.getByRole('dialog').getByLabel('Name').fill('Laptop')
+  await ann.page.getByRole('dialog').getByRole('button', { name: 'Add passkey' }).click()
+  await ann.page.getByRole('button', { name: 'I have saved them' }).click()
+  await ann.page.goto('/settings/team')
+  await expect(ann.page.getByRole('row', { name: /Cleo/ })).toContainText('On')
+  await expect(ann.page.getByRole('row', { name: /Dan/ })).toContainText('None')
+  await ann.page.goto('/settings/workspace')
+  await asking.click()
+  await expect(ann.page.getByRole('dialog')).toContainText('Dan has none and is locked out')
+  await ann.page.getByRole('dialog').getByRole('button', { name: 'Require it' }).click()
+  await expect(asking).toHaveAttribute('aria-checked', 'true')
 
-    // A page that is already open shows it as well.
-    await mate.page.getByRole('link', { name: 'Clicks' }).click()
-    const wanted = mate.page.getByRole('heading', { level: 1, name: 'Cleo Media requires a second factor' })
-    await expect(wanted).toBeVisible()
-    await mate.page.goto('/campaigns')
-    await expect(wanted).toBeVisible()
-    await addAuthenticator(mate.page)
-    await mate.page.getByRole('link', { name: 'Set one up' }).click()
-    await expect(mate.page.getByText('You get in as soon as you set up')).toBeVisible()
-    await mate.page.getByRole('button', { name: 'Add a passkey' }).click()
-    await mate.page.getByRole('dialog').getByLabel('Name').fill('Phone')
-    await mate.page.getByRole('dialog').getByRole('button', { name: 'Add passkey' }).click()
-    await mate.page.getByRole('button', { name: 'I have saved them' }).click()
-    await mate.page.getByRole('link', { name: 'Campaigns' }).click()
-    await expect(mate.page.getByRole('heading', { level: 1, name: 'Campaigns' })).toBeVisible()
-    expect([...ann.complaints, ...mate.complaints]).toEqual([])
-    await api.dispose()
-    await ann.close()
-    await mate.close()
-  },
-)
+  // A page that is already open shows it as well.
+  await mate.page.getByRole('link', { name: 'Clicks' }).click()
+  const wanted = mate.page.getByRole('heading', { level: 1, name: 'Cleo Media requires a second factor' })
+  await expect(wanted).toBeVisible()
+  await mate.page.goto('/campaigns')
+  await expect(wanted).toBeVisible()
+  await addAuthenticator(mate.page)
+  await mate.page.getByRole('link', { name: 'Set one up' }).click()
+  await expect(mate.page.getByText('You get in as soon as you set up')).toBeVisible()
+  await mate.page.getByRole('button', { name: 'Add a passkey' }).click()
+  await mate.page.getByRole('dialog').getByLabel('Name').fill('Phone')
+  await mate.page.getByRole('dialog').getByRole('button', { name: 'Add passkey' }).click()
+  await mate.page.getByRole('button', { name: 'I have saved them' }).click()
+  await mate.page.getByRole('link', { name: 'Campaigns' }).click()
+  await expect(mate.page.getByRole('heading', { level: 1, name: 'Campaigns' })).toBeVisible()
+  expect([...ann.complaints, ...mate.complaints]).toEqual([])
+  await api.dispose()
+  await ann.close()
+  await mate.close()
+})

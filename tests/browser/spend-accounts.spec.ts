@@ -1,7 +1,7 @@
 // Spend accounts as an owner sees them: connecting one, its spend, its unmatched spend, and a fault with its hint.
 import { startMetaInsights } from '../support/meta-insights-fake.ts'
 import { type Books, emptyBooks } from '../support/spend-fakes.ts'
-import { DETAIL, test as dashboard, expect, send } from './dashboard.ts'
+import { test as dashboard, expect, send } from './dashboard.ts'
 
 const TOKEN = 'EAAB-token-that-nobody-shall-see'
 const ACCOUNT = '1234567890'
@@ -27,7 +27,7 @@ const test = dashboard.extend<object, { books: Books; settings: Record<string, s
   ],
 })
 
-test('an account is connected, a fault is shown with its hint, and then its spend appears', async ({
+test('an account is connected, a fault is shown with its hint, and then its spend appears @detail', async ({
   page,
   owner,
   books,
@@ -75,39 +75,39 @@ test('an account is connected, a fault is shown with its hint, and then its spen
   await expect(page.getByRole('row', { name: /Meta main/ })).toContainText('49.75')
 })
 
-test(
-  'an account is assigned to one campaign, switched off and on, and its booked spend is taken back',
-  DETAIL,
-  async ({ page, owner, books }) => {
-    books.accounts['55555'] = { timezone: 'UTC', currency: 'USD' }
-    books.tokens[`${TOKEN}-2`] = { accounts: ['55555'], may_read: true }
-    const day = new Date().toISOString().slice(0, 10)
-    books.hours = [{ account: '55555', day, hour: 0, campaign: '1', adset: '2', ad: '3', amount: '7.00' }]
-    const destination = { type: 'redirect', url: 'https://shop.example/' }
-    await send(owner, 'POST', '/api/campaigns', { name: 'Autumn', destination })
-    const account = {
-      provider: 'meta',
-      name: 'Second',
-      external_id: '55555',
-      access_token: `${TOKEN}-2`,
-      id_in: 'sub1',
-    }
-    const { id } = await send(owner, 'POST', '/api/spend-accounts', account)
-    await page.goto(`/ad-spend/accounts/${id}`)
-    await expect(page.getByText('$7.00 of $7.00, by 1 id')).toBeVisible({ timeout: 30_000 })
-    await page.getByLabel('Assign spend to').selectOption('campaign')
-    await page.getByRole('button', { name: 'Save connection' }).click()
-    await expect(page.getByText('Choose a campaign.')).toBeVisible()
-    await page.getByLabel('Campaign').selectOption({ label: 'Autumn' })
-    await page.getByRole('button', { name: 'Save connection' }).click()
-    await expect(page.getByText('None: all spend is matched to campaigns.')).toBeVisible({ timeout: 30_000 })
-    await page.getByRole('button', { name: 'Switch off' }).click()
-    await expect(page.getByText('Off', { exact: true })).toBeVisible()
-    await page.getByRole('button', { name: 'Switch on' }).click()
-    await expect(page.getByText('Up to date', { exact: true })).toBeVisible({ timeout: 30_000 })
-    await page.getByRole('button', { name: 'Disconnect and take its spend back' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Disconnect and take back' }).click()
-    await expect(page.getByText('Second is disconnected').first()).toBeVisible()
-    await expect(page.getByRole('row', { name: /Second/ })).toHaveCount(0)
-  },
-)
+test('an account is assigned to one campaign, switched off and on, and its booked spend is taken back @detail', async ({
+  page,
+  owner,
+  books,
+}) => {
+  books.accounts['55555'] = { timezone: 'UTC', currency: 'USD' }
+  books.tokens[`${TOKEN}-2`] = { accounts: ['55555'], may_read: true }
+  const day = new Date().toISOString().slice(0, 10)
+  books.hours = [{ account: '55555', day, hour: 0, campaign: '1', adset: '2', ad: '3', amount: '7.00' }]
+  const destination = { type: 'redirect', url: 'https://shop.example/' }
+  await send(owner, 'POST', '/api/campaigns', { name: 'Autumn', destination })
+  const account = {
+    provider: 'meta',
+    name: 'Second',
+    external_id: '55555',
+    access_token: `${TOKEN}-2`,
+    id_in: 'sub1',
+  }
+  const { id } = await send(owner, 'POST', '/api/spend-accounts', account)
+  await page.goto(`/ad-spend/accounts/${id}`)
+  await expect(page.getByText('$7.00 of $7.00, by 1 id')).toBeVisible({ timeout: 30_000 })
+  await page.getByLabel('Assign spend to').selectOption('campaign')
+  await page.getByRole('button', { name: 'Save connection' }).click()
+  await expect(page.getByText('Choose a campaign.')).toBeVisible()
+  await page.getByLabel('Campaign').selectOption({ label: 'Autumn' })
+  await page.getByRole('button', { name: 'Save connection' }).click()
+  await expect(page.getByText('None: all spend is matched to campaigns.')).toBeVisible({ timeout: 30_000 })
+  await page.getByRole('button', { name: 'Switch off' }).click()
+  await expect(page.getByText('Off', { exact: true })).toBeVisible()
+  await page.getByRole('button', { name: 'Switch on' }).click()
+  await expect(page.getByText('Up to date', { exact: true })).toBeVisible({ timeout: 30_000 })
+  await page.getByRole('button', { name: 'Disconnect and take its spend back' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Disconnect and take back' }).click()
+  await expect(page.getByText('Second is disconnected').first()).toBeVisible()
+  await expect(page.getByRole('row', { name: /Second/ })).toHaveCount(0)
+})

@@ -1,7 +1,7 @@
 // A funnel with two landings is a split test: its page shows the figures, switches its automatic weights, ends the test and lets it go on.
 import { expect, send, test } from './dashboard.ts'
 
-test('the page of a split test shows its variants, and keeps the winner for new visitors', async ({
+test('the page of a split test shows its variants, and keeps the winner for new visitors @detail', async ({
   page,
   owner,
   sluice,

@@ -2,7 +2,7 @@
 import { expect } from './dashboard.ts'
 import { test } from './with-telegram.ts'
 
-test('people are imported on the owner’s word, found by state, and forgotten; a welcome is written beside how it arrives', async ({
+test('people are imported on the owner’s word, found by state, and forgotten; a welcome is written beside how it arrives @detail', async ({
   page,
   telegram,
 }) => {

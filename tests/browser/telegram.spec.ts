@@ -47,7 +47,7 @@ test('a campaign leads to a bot and then to a Mini App, and shows what is record
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
 })
 
-test('a path of a flow ends in a Mini App, on the canvas and in the table', async ({ page, owner }) => {
+test('a path of a flow ends in a Mini App, on the canvas and in the table @detail', async ({ page, owner }) => {
   const bot = await send(owner, 'POST', '/api/bots', { token: '9002:AAE-flow', username: 'flow_app_bot' })
   const flow = await send(owner, 'POST', '/api/click-flows', {
     name: 'To the app',

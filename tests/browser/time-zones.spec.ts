@@ -1,5 +1,5 @@
 // Days and times in the workspace’s time zone, and in the time zone that a person has chosen.
-import { DETAIL, expect, OWNER, send, test } from './dashboard.ts'
+import { expect, OWNER, send, test } from './dashboard.ts'
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
@@ -9,7 +9,7 @@ test.afterEach(async ({ owner }) => {
   await send(owner, 'PATCH', `/api/organizations/${data[0]?.id}`, { timezone: 'UTC' })
 })
 
-test('two people of one workspace with different zones see their own days, and the same figures of the same moments', async ({
+test('two people of one workspace with different zones see their own days, and the same figures of the same moments @detail', async ({
   page,
   owner,
   sluice,
@@ -80,7 +80,7 @@ test('two people of one workspace with different zones see their own days, and t
   await expect(page.getByText('All times are UTC')).toBeVisible()
 })
 
-test('a time zone is listed under its current name', DETAIL, async ({ page }) => {
+test('a time zone is listed under its current name @detail', async ({ page }) => {
   await page.goto('/settings/workspace')
   await page.getByRole('combobox', { name: 'Time zone' }).selectOption('Europe/Kyiv')
   await page.getByRole('button', { name: 'Save time zone' }).click()

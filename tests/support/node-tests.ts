@@ -12,6 +12,8 @@ import { batchesOf } from './batches.ts'
 const FILES_AT_ONCE = 2 * availableParallelism()
 const SHARED = join(import.meta.dirname, 'shared-process.ts')
 const PRELOADED = ['followed.ts', 'left-open.ts'].flatMap(file => ['--import', join(import.meta.dirname, file)])
+/** Tests with @detail in their title run if their file is named, and in `npm run test:all`. */
+const flags = () => (process.env['SLUICE_DETAILS'] === '1' ? PRELOADED : [...PRELOADED, '--test-skip-pattern=@detail'])
 
 /** The runner's totals of a whole process, which are not printed. */
 const TOTALS = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
@@ -68,7 +70,7 @@ export async function runNodeTests(files: readonly string[], cwd: string, limit_
 async function runAlone(file: string, cwd: string, timeout: number): Promise<ProcessRan> {
   const ran = nothing(file)
   const said: TestEvent[] = []
-  for await (const event of run({ cwd, files: [file], timeout, execArgv: PRELOADED })) {
+  for await (const event of run({ cwd, files: [file], timeout, execArgv: flags() })) {
     if (isEnd(event as TestEvent)) count(event as Ended, ran, cwd)
     if (!isTotal(event as TestEvent)) said.push(event as TestEvent)
   }
@@ -85,7 +87,7 @@ async function runShared(files: readonly string[], cwd: string, timeout: number)
     files: [SHARED],
     argv: [...files],
     timeout,
-    execArgv: PRELOADED,
+    execArgv: flags(),
   })) {
     if (!isTotal(event as TestEvent)) said.push(event as TestEvent)
     if (!isEnd(event as TestEvent)) continue
