@@ -14,6 +14,8 @@ const folders: string[] = []
 const running = new Set<Sluice>()
 const NOBODY = { uid: 65534, gid: 65534 }
 const isRoot = process.getuid?.() === 0
+/** A busy machine has slow queries, which are no part of a refusal to start. */
+const NO_SLOW_QUERIES = { SLOW_QUERY_MS: '0' }
 
 async function freshFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-start-'))
@@ -60,102 +62,68 @@ after(async () => {
 })
 
 describe('with the embedded database', () => {
-  // One Sluice for tests of a running one, and one database for tests of failing starts, because creating each takes seconds.
-  let shared: { dataDir: string; sluice: Sluice } | undefined
-  const runningOne = async () => {
-    const dataDir = shared?.dataDir ?? (await freshFolder())
-    shared ??= { dataDir, sluice: await startSluice({ DATA_DIR: dataDir }) }
-    return shared
-  }
-  let failing = ''
+  // One folder for all of them in turn, because creating a database takes seconds; its path is longer than that of a socket may be.
+  let dataDir = ''
+  let sluice: Sluice
   before(async () => {
-    failing = await freshFolder()
+    dataDir = join(await freshFolder(), 'a'.repeat(100))
   })
-  after(() => shared?.sluice.stop())
+  after(() => sluice.stop())
 
   test('the first start creates the database and prints one line; after kills of Sluice, and of both, the next start adopts or recovers it', async () => {
-    const dataDir = join(await freshFolder(), 'data')
-    const first = await started(dataDir)
-    assert.match(first.address, /^http:\/\/localhost:\d+$/)
-    assert.equal(await answers(first), 200)
+    sluice = await startSluice({ DATA_DIR: dataDir })
+    assert.match(sluice.address, /^http:\/\/localhost:\d+$/)
+    assert.equal(await answers(sluice), 200)
     assert.equal((await stat(dataDir)).mode & 0o777, 0o700)
     const postmaster = postmasterOf(dataDir)
 
-    await first.kill()
+    await sluice.kill()
     assert.ok(isAlive(postmaster), 'the server outlives its Sluice')
-    const second = await started(dataDir)
+    sluice = await startSluice({ DATA_DIR: dataDir })
     assert.equal(postmasterOf(dataDir), postmaster, 'the running server is adopted')
-    assert.equal(await answers(second), 200)
+    assert.equal(await answers(sluice), 200)
 
-    await second.kill()
+    await sluice.kill()
     process.kill(postmaster, 'SIGKILL')
-    const third = await started(dataDir)
+    sluice = await startSluice({ DATA_DIR: dataDir })
     assert.notEqual(postmasterOf(dataDir), postmaster)
-    assert.equal(await answers(third), 200)
-
-    const last = postmasterOf(dataDir)
-    assert.equal(await third.stop(), 0)
-    assert.ok(!isAlive(last), 'an orderly stop ends the server too')
-  })
-
-  test('with NEW_INSTALLATION=refuse a folder without its data is refused and left empty, and one that migrate created is served', async () => {
-    const [dataDir, moved] = [await freshFolder(), join(await freshFolder(), 'moved')]
-    const env = { DATA_DIR: dataDir, NEW_INSTALLATION: 'refuse' }
-    assert.equal((await runSluice(env, { command: 'migrate' })).code, 0)
-    await rename(dataDir, moved)
-    await mkdir(dataDir)
-    isOneLine(await runSluice(env), /DATA_DIR \S+ holds no database, .*put the data back or restore a backup/)
-    assert.deepEqual(await readdir(dataDir), [])
-    await rm(dataDir, { recursive: true })
-    await rename(moved, dataDir)
-    const sluice = await startSluice(env)
-    running.add(sluice)
     assert.equal(await answers(sluice), 200)
   })
 
-  test('a backup of a cluster is refused at once, even if no node of it answers', async () => {
-    const dataDir = await freshFolder()
-    await writeFile(join(dataDir, 'secret'), 'a secret of this installation\n')
-    const DATABASE_URL = 'postgres://127.0.0.1:9/a,postgres://127.0.0.1:9/b'
-    const ended = await runSluice({ DATA_DIR: dataDir, DATABASE_URL }, { command: 'backup', given: ['/tmp/none'] })
-    assert.equal(ended.code, 1)
-    assert.match(ended.stderr, /DATABASE_URL is a cluster, whose nodes are backed up one by one/)
-  })
-
   test('a second start on the same folder ends with one line and does not affect the first', async () => {
-    const { dataDir, sluice: first } = await runningOne()
     isOneLine(await runSluice({ DATA_DIR: dataDir }), /another Sluice is running on/)
-    assert.equal(await answers(first), 200)
+    assert.equal(await answers(sluice), 200)
   })
 
-  test('a running Sluice restarts its database after a crash', async () => {
-    const { dataDir, sluice } = await runningOne()
-    const postmaster = postmasterOf(dataDir)
-    process.kill(postmaster, 'SIGKILL')
+  test('a running Sluice restarts its database after a crash, and an orderly stop ends the server too', async () => {
+    const crashed = postmasterOf(dataDir)
+    process.kill(crashed, 'SIGKILL')
     const deadline = Date.now() + 60_000
     let ready = 0
     while (ready !== 200 && Date.now() < deadline) {
       await sleep(50)
-      ready = isAlive(postmaster) ? 0 : (await fetch(`${sluice.address}/readyz`)).status
+      ready = isAlive(crashed) ? 0 : (await fetch(`${sluice.address}/readyz`)).status
     }
     assert.equal(ready, 200)
     assert.equal(sluice.child.exitCode, null)
+
+    const last = postmasterOf(dataDir)
+    assert.equal(await sluice.stop(), 0)
+    assert.ok(!isAlive(last), 'the server has ended')
   })
 
   test('a taken port is shown in one line, and no server is left behind', async () => {
-    const dataDir = failing
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
-    const ended = await runSluice({ DATA_DIR: dataDir, PORT: String(port) })
+    const ended = await runSluice({ DATA_DIR: dataDir, PORT: String(port), ...NO_SLOW_QUERIES })
     other.close()
     isOneLine(ended, new RegExp(`port ${port} of 127.0.0.1 is taken`))
     await assert.rejects(stat(join(dataDir, 'postgres/postmaster.pid')))
   })
 
   test('invalid TLS settings stop the start with one line: without https, with invalid files, with a taken port', async () => {
-    const dataDir = failing
-    const base = { DATA_DIR: dataDir, BASE_URL: 'https://track.example.com' }
+    const base = { DATA_DIR: dataDir, BASE_URL: 'https://track.example.com', ...NO_SLOW_QUERIES }
     isOneLine(await runSluice({ DATA_DIR: dataDir, TLS: 'auto' }), /TLS=auto needs BASE_URL with https:\/\//)
     const file = { TLS_CERT: MAIN_FILE, TLS_KEY: MAIN_FILE }
     isOneLine(
@@ -170,9 +138,28 @@ describe('with the embedded database', () => {
     isOneLine(taken, new RegExp(`port ${port} of 127.0.0.1 is taken: .*HTTPS_PORT`))
   })
 
-  test('a folder with a very long path works', async () => {
-    const dataDir = join(await freshFolder(), 'a'.repeat(100))
-    assert.equal(await answers(await started(dataDir)), 200)
+  test('with NEW_INSTALLATION=refuse a folder without its data is refused and left empty, and one that migrate created is served', async () => {
+    const [empty, moved] = [await freshFolder(), join(await freshFolder(), 'moved')]
+    const env = { DATA_DIR: empty, NEW_INSTALLATION: 'refuse' }
+    assert.equal((await runSluice(env, { command: 'migrate' })).code, 0)
+    await rename(empty, moved)
+    await mkdir(empty)
+    isOneLine(await runSluice(env), /DATA_DIR \S+ holds no database, .*put the data back or restore a backup/)
+    assert.deepEqual(await readdir(empty), [])
+    await rm(empty, { recursive: true })
+    await rename(moved, empty)
+    const served = await startSluice(env)
+    running.add(served)
+    assert.equal(await answers(served), 200)
+  })
+
+  test('a backup of a cluster is refused at once, even if no node of it answers', async () => {
+    const folder = await freshFolder()
+    await writeFile(join(folder, 'secret'), 'a secret of this installation\n')
+    const DATABASE_URL = 'postgres://127.0.0.1:9/a,postgres://127.0.0.1:9/b'
+    const ended = await runSluice({ DATA_DIR: folder, DATABASE_URL }, { command: 'backup', given: ['/tmp/none'] })
+    assert.equal(ended.code, 1)
+    assert.match(ended.stderr, /DATABASE_URL is a cluster, whose nodes are backed up one by one/)
   })
 })
 
@@ -197,8 +184,7 @@ describe('as an ordinary user', { skip: isRoot ? false : 'only root can become a
     if (!reachable) return t.skip(`${MAIN_FILE} cannot be read by others`)
     const first = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
     if (first < 2) return t.skip('here everybody may open every port')
-    // A busy machine has slow queries, which are no part of the message.
-    const ended = await runSluice({ DATA_DIR: own, PORT: String(first - 1), SLOW_QUERY_MS: '0' }, NOBODY)
+    const ended = await runSluice({ DATA_DIR: own, PORT: String(first - 1), ...NO_SLOW_QUERIES }, NOBODY)
     isOneLine(
       ended,
       /may not open port \d+: .*sluice-plain\.socket.*CAP_NET_BIND_SERVICE.*ip_unprivileged_port_start.*PORT/,
@@ -207,12 +193,8 @@ describe('as an ordinary user', { skip: isRoot ? false : 'only root can become a
 
   test('a journal that this user may not read is reported', async t => {
     if (!reachable) return t.skip(`${MAIN_FILE} cannot be read by others`)
-    const dataDir = await freshFolder()
-    await chown(dataDir, NOBODY.uid, NOBODY.gid)
-    await mkdir(join(dataDir, 'journal'))
-    await chown(join(dataDir, 'journal'), NOBODY.uid, NOBODY.gid)
-    await writeFile(join(dataDir, 'journal/20261121.journal'), '', { mode: 0o600 })
-    const ended = await runSluice({ DATA_DIR: dataDir, LOG_LEVEL: 'fatal' }, NOBODY)
+    await writeFile(join(own, 'journal/20261121.journal'), '', { mode: 0o600 })
+    const ended = await runSluice({ DATA_DIR: own, LOG_LEVEL: 'fatal' }, NOBODY)
     isOneLine(ended, /DATA_DIR .*EACCES.*20261121.journal/)
   })
 
