@@ -148,7 +148,7 @@ test('an added domain is proven, gets a certificate from Pebble and opens links 
 
 for (const [said, env] of [
   ['no ACME_EMAIL', {}],
-  ['an ACME_EMAIL', { ACME_EMAIL: 'ops@main.test' }],
+  ['an ACME_EMAIL @detail', { ACME_EMAIL: 'ops@main.test' }],
 ] as const)
   test(`certificates are renewed after a restart with ${said}`, { skip: withoutPebble }, async () => {
     const { certified, restartDue } = await opened({}, env)
@@ -157,7 +157,7 @@ for (const [said, env] of [
     await certified(serial)
   })
 
-test('an account is bound to the one in ACME_EAB, and without it there is none', {
+test('an account is bound to the one in ACME_EAB, and without it there is none @detail', {
   skip: withoutPebble,
 }, async () => {
   const key = 'zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W'

@@ -137,7 +137,7 @@ async function main(): Promise<Outcome & { costs: Map<string, number> }> {
     process.env[COSTS] = join(folder, 'costs')
     process.env['NODE_COMPILE_CACHE'] ??= join(ROOT, 'node_modules/.cache/node-compile')
     if (all) process.env['SLUICE_TEST_ALL'] = '1'
-    if (all || filters.length > 0) process.env['SLUICE_DETAILS'] = '1'
+    if (all || faults || filters.length > 0) process.env['SLUICE_DETAILS'] = '1'
     if (seeded) process.env['SLUICE_SEEDED'] = '1'
     if (citus) process.env[NODES] = cluster ?? usage()
     if (soak) process.env['SLUICE_SOAK_MINUTES'] = SOAK_MINUTES

@@ -135,7 +135,7 @@ test('of a running Sluice with its own database: restored into a fresh folder it
   await assertRestored(database.reads, load, before, { targets: ground.targets, address: again.address })
 })
 
-test('with an external database and clicks in the journal: the restored installation stores each of them once', async () => {
+test('with an external database and clicks in the journal: the restored installation stores each of them once @detail', async () => {
   const fresh = await freshDatabase()
   ends.push(() => fresh.drop())
   const proxy = await startProxy(fresh.connection)

@@ -70,7 +70,7 @@ async function inState(id: string, state: string): Promise<number[]> {
 }
 
 test('killed again and again: nobody gets a message twice, and people with an unknown outcome are listed and can be sent to again', async () => {
-  const [kills, count] = IS_LONG ? [20, 1000] : [3, 110]
+  const [kills, count] = IS_LONG ? [20, 1000] : [2, 80]
   const bot = await at.bot()
   const people = (await at.people(bot, count)).map(({ id }) => id)
   const id = await at.started(bot, count, { per_second: 28 })
@@ -128,7 +128,7 @@ test('a process that sleeps past its lease sends nothing afterwards, and its lat
   assert.equal(numberOf(bot), 37)
 })
 
-test('a wait that Telegram demands is kept across a restart', async () => {
+test('a wait that Telegram demands is kept across a restart @detail', async () => {
   const bot = await at.bot()
   await at.people(bot, 12)
   const retry_after = IS_LONG ? 30 : 4
@@ -156,7 +156,7 @@ test('a wait that Telegram demands is kept across a restart', async () => {
   )
 })
 
-test('killed while recipients are prepared it continues after them: everybody has one row', async () => {
+test('killed while recipients are prepared it continues after them: everybody has one row @detail', async () => {
   const bot = await at.bot()
   const shut = { from: '00:00', to: '00:01', time_zone: new Date().getUTCHours() === 0 ? 'Asia/Tokyo' : 'UTC' }
   await seedSubscribers(

@@ -39,7 +39,7 @@ after(async () => {
   before_.end()
 })
 
-test('the previous version sends visitors to a channel by the shared link, beside this one that gives each their own', {
+test('the previous version sends visitors to a channel by the shared link, beside this one that gives each their own @detail', {
   skip,
 }, async () => {
   const old = await ground.start(0, {}, { main: before_.main })

@@ -146,7 +146,7 @@ test('a change at a process an hour behind is ordered correctly among the conver
   await assertExact(behind, ahead)
 })
 
-test('a change at a process an hour ahead is ordered correctly among the conversions', async () => {
+test('a change at a process an hour ahead is ordered correctly among the conversions @detail', async () => {
   await assertExact(ahead, behind)
 })
 
@@ -207,7 +207,7 @@ test('a run over past conversions begun by a process an hour behind includes all
   assert.equal(await inState('pending'), 4)
 })
 
-test('an account that a worker an hour ahead marks as broken was changed at the database’s time, not in an hour', async t => {
+test('an account that a worker an hour ahead marks as broken was changed at the database’s time, not in an hour @detail', async t => {
   const place = await seedOrganizationWithKey()
   const account = toUuid(await dashboardAt(ahead, place.cookie)('POST', '/api/ad-accounts', ACCOUNT))
   const [click = ''] = await seedClicks(fresh.database, place.org_id, 1, { platform: 'meta' })

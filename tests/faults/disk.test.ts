@@ -185,7 +185,7 @@ test('the only disk is full: visitors are redirected with an id from the reserve
   })
 })
 
-test('the disk of Sluice’s log is full: nothing else is affected', async () => {
+test('the disk of Sluice’s log is full: nothing else is affected @detail', async () => {
   const full = openSync('/dev/full', 'w')
   ends.push(() => closeSync(full))
   const place = await scene({}, { stderr: full })

@@ -18,9 +18,9 @@ const isWhole = process.env['SLUICE_FAULT_SECONDS'] !== undefined
 const KILLS = isWhole ? 50 : 2
 /** The longest life of a process once it is open. */
 const LIFE_MS = 1500
-const SENDERS = 8
+const SENDERS = isWhole ? 8 : 2
 /** Between two questions of a person; the long form does not pause. */
-const PAUSE_MS = isWhole ? 0 : 100
+const PAUSE_MS = isWhole ? 0 : 300
 const QUESTIONS = isWhole ? 4 : 2
 /** Kills per burst, one process after another at random moments. */
 const KILLS_OF_A_BURST = isWhole ? 4 : 2

@@ -190,7 +190,7 @@ describe('sockets of systemd', () => {
     await eventually('it prints that it is open', () => open.test(said()))
   })
 
-  test('are taken over for http and https', { skip }, async () => {
+  test('are taken over for http and https @detail', { skip }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-handover-'))
     ends.push(() => rmSync(folder, { recursive: true }))
     const authority = await makeAuthority()
@@ -211,7 +211,7 @@ describe('sockets of systemd', () => {
     await eventually('it says that it is open', () => said().includes('Sluice is open at https://main.test\n'))
   })
 
-  test('with other names are not used: one line says so, and Sluice opens its own', { skip }, async () => {
+  test('with other names are not used: one line says so, and Sluice opens its own @detail', { skip }, async () => {
     const { port, said } = await activated(['elsewhere'])
     const waiting = ask(port, '/healthz')
     waiting.catch(() => {})
@@ -223,7 +223,7 @@ describe('sockets of systemd', () => {
   })
 })
 
-test('an inherited socket is not passed on to PostgreSQL, which outlives a killed Sluice', async () => {
+test('an inherited socket is not passed on to PostgreSQL, which outlives a killed Sluice @detail', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-handover-'))
   const socket = new BoundSocket({ port: 0, host: '127.0.0.1' })
   let sluice: Sluice | undefined

@@ -12,7 +12,7 @@ import { startTestPostgres, type TestPostgres } from '../support/postgres.ts'
 import type { Sluice } from '../support/sluice.ts'
 import { BROWSER } from '../support/visits.ts'
 
-const CALLS = IS_LONG ? 10_000 : 400
+const CALLS = IS_LONG ? 10_000 : 200
 const KILLS = IS_LONG ? 12 : 2
 const VISITORS_AT_ONCE = 8
 /** Until a call that met a dead process is tried again. */

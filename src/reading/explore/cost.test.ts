@@ -47,6 +47,9 @@ const ASKED = EXPLORE_DIMENSIONS.filter(
   name => !['bot', 'landing', 'path', 'funnel', 'tag', 'ad_account'].includes(name),
 )
 
+/** The short form asks by some of them, others each time. */
+const ASKED_LAST = process.env['SLUICE_TEST_ALL'] ? ASKED : Array.from({ length: 8 }, () => pick(ASKED))
+
 test('by every dimension the cost equals a recount of clicks and amounts, and the total equals the report', async () => {
   const [stock, other] = [await seedCostStock(house), await seedCostStock(house)]
   await storeClicksOf(stock, 150)
@@ -65,7 +68,7 @@ test('by every dimension the cost equals a recount of clicks and amounts, and th
       ),
     )
     await Promise.all(Array.from({ length: 4 }, () => bookSpend(stock, account, anySpendCell(stock))))
-    for (const dimension of round === 2 ? ASKED : [pick(ASKED)]) await assertCostsRecounted(stock, dimension)
+    for (const dimension of round === 2 ? ASKED_LAST : [pick(ASKED)]) await assertCostsRecounted(stock, dimension)
     await assertAsReported(stock)
     await storeClicksOf(stock, 20)
     await assertCostsRecounted(stock, pick(ASKED))

@@ -75,15 +75,15 @@ const QUESTIONS: readonly Pick<ExploreQuestion, 'levels' | 'filters'>[] = [
   { levels: [{ dimension: 'sub1' }], filters: [{ dimension: 'status', op: 'is_not', values: ['clicked'] }] },
 ]
 
-/** All totals, after checking that every question is answered like a recount. */
-async function exact(): Promise<ExploreAnswer> {
+/** All totals, after checking that the questions are answered like a recount. */
+async function exact(questions: readonly (typeof QUESTIONS)[number][] = QUESTIONS.slice(0, 1)): Promise<ExploreAnswer> {
   const now = Date.now()
   const window = {
     date_from: new Date(now - 100 * DAY_MS).toISOString(),
     date_to: new Date(now + DAY_MS).toISOString(),
   }
   const answers: ExploreAnswer[] = []
-  for (const one of QUESTIONS) {
+  for (const one of questions) {
     const question = ExploreQuestion.parse({ ...window, measures: [...MEASURES], ...one })
     answers.push(await assertRecounted(askerOf(house, owner.cookie), fresh.database, owner.org_id, question))
   }
@@ -96,7 +96,7 @@ type Seen<T> = { readonly changed: Partial<ExploreMeasures>; readonly told: T; r
 async function seen<T>(deed: () => Promise<T>): Promise<Seen<T>> {
   const were = (await exact()).totals
   const told = await deed()
-  const answer = await exact()
+  const answer = await exact(QUESTIONS)
   await seal()
   const { rows } = await fresh.database.worker.query('select id from click_sheet where org_id = $1', [owner.org_id])
   assert.deepEqual(rows, [])
