@@ -139,7 +139,7 @@ test('lists that nobody picks from are saved with their filters too', async () =
     assert.equal((await house.call('GET', `/api/${path}`, { cookie: owner.cookie })).statusCode, 400, path)
 })
 
-test('a file of 110,000 lines is streamed: the next portion is read when the one before is taken', async () => {
+test('a file of 110,000 lines is streamed: the next portion is read when the one before is taken @detail', async () => {
   const owner = await seedSignedIn(house)
   await house.database.worker.query(
     `insert into events (org_id, id, click_id, type, payout_is_explicit, person_id, source, created_at, nonce)

@@ -165,7 +165,7 @@ function assertTypesAddUp({ rows, totals, totals_without_having }: ExploreAnswer
 }
 
 const isWhole = Boolean(process.env['SLUICE_TEST_ALL'])
-const RUNS = isWhole ? 300 : 20
+const RUNS = isWhole ? 300 : 10
 
 test(`${RUNS} random questions are answered as a recount of the clicks answers them`, async () => {
   await fc.assert(

@@ -29,7 +29,7 @@ const CAMPAIGNS = Array.from({ length: 4 }, () => newId())
 const OFFERS = Array.from({ length: 3 }, () => newId())
 const DAYS = 24
 /** Random windows for each period. */
-const HISTORIES = process.env['SLUICE_TEST_ALL'] ? 40 : 15
+const HISTORIES = process.env['SLUICE_TEST_ALL'] ? 40 : 8
 
 type Spend = { campaign_id: string; day: number; sub1: string; amount: string; source: 'manual' | 'api' }
 type Asked = { from: number; to: number; campaigns: string[] | null; campaign_id: string | undefined }

@@ -4,13 +4,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { untilWaiting } from '../../../tests/support/blocked.ts'
 import { changeClick, seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { type FreshDatabase, freshDatabase } from '../../../tests/support/database.ts'
 import { newId, openTestHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { assertSealed, readSegments } from '../../../tests/support/segments.ts'
 import { aClick } from '../../../tests/support/visits.ts'
-import { eventually } from '../../../tests/support/eventually.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { storeClicks } from '../../intake/clicks/store.ts'
@@ -100,13 +100,9 @@ test('the recount of the books says not yet so until the first check has ended',
   try {
     // The check's rebuild waits for this lock.
     await holding.query('begin; lock table segments in share mode')
+    const { rows } = await holding.query<{ pid: number }>('select pg_backend_pid() as pid')
     const round = checkSegments(house.ground)
-    await eventually('the round builds the day', async () => {
-      const { rows } = await worker.query(
-        "select from pg_locks where relation = 'segments'::regclass and not granted and database = (select oid from pg_database where datname = current_database())",
-      )
-      return rows.length > 0
-    })
+    await untilWaiting(fresh.database, 1, rows[0]?.pid)
     assert.deepEqual(await linesOfExplore(), [words])
     await holding.query('rollback')
     await round
@@ -160,7 +156,7 @@ test('under load of both versions, with two processes that seal and check, facts
   const { org_id } = owner
   let isOver = false
   const load = async () => {
-    for (let turn = 0; turn < 25; turn += 1) {
+    for (let turn = 0; turn < 10; turn += 1) {
       const [one] = await seedCountedClicks(fresh.database, org_id, [{ at: Date.now() - (turn % 3) * DAY_MS }])
       const own = await store(org_id, 5, turn % 3)
       if (one) await changeClick(fresh.database, org_id, one, { stages: 3, revenue: '0.5' })

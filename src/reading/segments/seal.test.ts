@@ -175,6 +175,8 @@ test('nothing that names a visitor is in a segment', async () => {
   }
 })
 
+const [BATCHES, KILLS] = process.env['SLUICE_TEST_ALL'] ? [60, 8] : [24, 4]
+
 test('under load, with several sealers that are killed again and again, the segments equal the clicks', async () => {
   const owners = [await seedSignedIn(house), await seedSignedIn(house)]
   const { url } = fresh
@@ -193,7 +195,7 @@ test('under load, with several sealers that are killed again and again, the segm
     }
   }
   const load = async () => {
-    for (let batch = 0; batch < 60 || kills < 8; batch += 1) {
+    for (let batch = 0; batch < BATCHES || kills < KILLS; batch += 1) {
       const clicks = owners.flatMap(({ org_id }) =>
         Array.from({ length: 15 }, (_, at) =>
           click(org_id, { sub2: `${batch % 7}`, tracked: at > 0 }, at === 1 ? 30 : 0),

@@ -86,14 +86,15 @@ test('relay takes the webhook with its update types, and changing to copy restor
   assert.deepEqual([bot.hook?.url, bot.hook?.secret], ['https://owner.example/tg/hook?x=1', 'owners_secret'])
 })
 
-test('of a thousand mixed and repeated updates the program gets each once, with the same bytes and its own secret; the records equal those of mode own', async () => {
+test('of hundreds of mixed and repeated updates the program gets each once, with the same bytes and its own secret; the records equal those of mode own', async () => {
   const { bot, id } = await relayed()
   const plain = ground.telegram.bot()
   const { id: own } = await ground.add(plain)
   const [click, other] = [await clicksTo(bot), await clicksTo(plain)]
   const people = Array.from({ length: 25 }, () => ground.telegram.person())
   const sent: number[] = []
-  for (let n = 0; n < 1000; n += 1) {
+  const count = process.env['SLUICE_TEST_ALL'] ? 1000 : 300
+  for (let n = 0; n < count; n += 1) {
     const person = people[n % people.length] ?? assert.fail()
     if (n < 50) {
       person.start(bot, await click())
@@ -111,7 +112,7 @@ test('of a thousand mixed and repeated updates the program gets each once, with 
   await ground.telegram.settled()
   assert.equal(bot.pending, 0)
   sent.push(...new Set(bot.attempts.map(({ update_id }) => update_id)))
-  assert.equal(sent.length, 1000)
+  assert.equal(sent.length, count)
   assert.deepEqual(
     numbers().toSorted((a, b) => a - b),
     sent.toSorted((a, b) => a - b),
