@@ -10,6 +10,8 @@ import { batchesOf } from './batches.ts'
 
 /** Most of a test's time is waiting: for commits, for leases, for a process to start. */
 const FILES_AT_ONCE = 2 * availableParallelism()
+/** Files that run after all others, one after another: who is answered while a node is away depends on how busy the machine is. */
+const isAlone = (file: string) => file.startsWith('tests/cluster/')
 const SHARED = join(import.meta.dirname, 'shared-process.ts')
 const PRELOADED = ['followed.ts', 'left-open.ts'].flatMap(file => ['--import', join(import.meta.dirname, file)])
 /** Tests with @detail in their title run if their file is named, and in `npm run test:all`. */
@@ -47,10 +49,10 @@ export async function runNodeTests(files: readonly string[], cwd: string, limit_
   if (files.length === 0) return []
   const reporter = new spec()
   reporter.pipe(process.stdout, { end: false })
-  const waiting = batchesOf(files).values()
+  const waiting = batchesOf(files.filter(file => !isAlone(file))).values()
   const all: FileRan[] = []
-  const lane = async () => {
-    for (const batch of waiting) {
+  const lane = async (batches: Iterable<string[]>) => {
+    for (const batch of batches) {
       const shared = batch.length > 1 ? await runShared(batch, cwd, batch.length * limit_ms) : undefined
       const processes: ProcessRan[] = shared === undefined ? [] : [shared]
       if (shared === undefined) for (const file of batch) processes.push(await runAlone(file, cwd, limit_ms))
@@ -60,7 +62,8 @@ export async function runNodeTests(files: readonly string[], cwd: string, limit_
       }
     }
   }
-  await Promise.all(Array.from({ length: FILES_AT_ONCE }, lane))
+  await Promise.all(Array.from({ length: FILES_AT_ONCE }, () => lane(waiting)))
+  await lane(files.filter(isAlone).map(file => [file]))
   reporter.end()
   await finished(reporter)
   return all

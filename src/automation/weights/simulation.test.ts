@@ -11,7 +11,7 @@ const [RATE, BETTER, PAYOUT, A_DAY, DAYS] = [0.04, 1.2, 20, 500, 30]
 const WEEKEND = 1.5
 /** Visitors are compared this many days after they came. */
 const MATURING_DAYS = 1
-const TESTS = process.env['SLUICE_TEST_ALL'] ? 200 : 5
+const TESTS = process.env['SLUICE_TEST_ALL'] ? 200 : 2
 
 /** Numbers between 0 and 1, the same in every run. */
 function numbersFrom(seed: number): () => number {
