@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { ExploreQuestion } from '../../src/contract/explore.ts'
 import type { ExploreAnswer } from '../../src/contract/explore-answer.ts'
-import type { ExploreDimension } from '../../src/contract/explore-dimensions.ts'
+import { type ExploreDimension, isObjectDimension } from '../../src/contract/explore-dimensions.ts'
 import { newId, toWireId } from '../../src/contract/ids.ts'
 import { LADDER } from '../../src/contract/ladder.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
@@ -120,10 +120,9 @@ export async function assertExactAnswers(ask: Ask, database: Database, org_id: n
     campaign: [toWireId(campaign_id)],
     offer: [toWireId(offer_id)],
   }
-  const objects = ['landing', 'source', 'funnel', 'ad_account', 'bot']
   const keysOf = (dimension: ExploreDimension) =>
     fc.constantFrom(
-      ...(known[dimension] ?? (objects.includes(dimension) ? [toWireId(newId())] : ['a', 'none of them'])),
+      ...(known[dimension] ?? (isObjectDimension(dimension) ? [toWireId(newId())] : ['a', 'none of them'])),
     )
   const questions = fc.sample(anyQuestion({ from: at(from), to: at(to) + 1000, keysOf }), count)
   for (const one of questions) await assertAnswered(ask, database, org_id, one)
