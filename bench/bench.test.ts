@@ -14,8 +14,8 @@ import { BUDGETS, finding, findingOf, tableOf } from './rows.ts'
 /** The whole bench is measured in `npm run test:all`; it takes a minute of processor time. */
 const IS_WHOLE = process.env['SLUICE_TEST_ALL'] === '1'
 const SHORT = {
-  parts: ['click', 'report', 'feed'] as const,
-  rows: /^(click|channel|report|feed)_/,
+  parts: ['click', 'feed'] as const,
+  rows: /^(click|channel|feed)_/,
 }
 
 const leftOver = () => readdirSync(tmpdir()).filter(name => name.startsWith(`sluice-bench-${process.pid}-`))

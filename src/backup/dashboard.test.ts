@@ -112,7 +112,7 @@ test('an owner starts a backup, follows it, and downloads exactly the file on th
   assert.equal((await checkBackup(copy, secret)).taken_at, contents.taken_at)
 })
 
-test('only the newest BACKUP_KEEP are kept, and a file that is gone or is no backup is not sent', async () => {
+test('only the newest BACKUP_KEEP are kept, and a file that is gone or is no backup is not sent @detail', async () => {
   const keeping = await houseWith({ BACKUP_KEEP: '1' })
   const first = await start(keeping)
   await eventually(
@@ -138,7 +138,7 @@ test('only the newest BACKUP_KEEP are kept, and a file that is gone or is no bac
   assert.deepEqual(await sent(second), refused)
 })
 
-test('backups of the command are listed, and their failures', async () => {
+test('backups of the command are listed, and their failures @detail', async () => {
   const env = { DATABASE_URL: fresh.url, DATA_DIR: place, SECRET, LOG_LEVEL: 'silent' }
   const run = async (name: string) => {
     const { code, stderr } = await runSluice(env, { command: 'backup', given: [join(place, name)] })

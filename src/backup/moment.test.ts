@@ -54,7 +54,7 @@ async function write(client: pg.Client, value: string): Promise<string> {
   return rows[0]?.at ?? assert.fail()
 }
 
-test('a database is restored to exactly the moment that was named, from the archive that --keep bounds', async () => {
+test('a database is restored to exactly the moment that was named, from the archive that --keep bounds @detail', async () => {
   const place = mkdtempSync(join(tmpdir(), 'sluice-moment-'))
   ends.push(() => rmSync(place, { recursive: true }))
   // PostgreSQL runs as another user than root.

@@ -200,8 +200,8 @@ test('the weights move to the best at 50 conversions, keep 5 % for the others, o
   await calls.later(7 * 24)
   const sevenDays = { days_ago: 7.5 }
   await place.visited(campaign, [
-    ...visitsOf(1500, { landing: a, ...sevenDays, converted_after_days: 0.1, payout: '10' }),
-    ...visitsOf(1000, { landing: b, ...sevenDays }),
+    ...visitsOf(300, { landing: a, ...sevenDays, converted_after_days: 0.1, payout: '10' }),
+    ...visitsOf(200, { landing: b, ...sevenDays }),
   ])
   await calls.later(0)
   await calls.looked()

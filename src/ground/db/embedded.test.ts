@@ -74,7 +74,7 @@ test('several first starts at once make one cluster and leave nothing half-made'
   assert.deepEqual(await readdir(dataDir), ['postgres', 'postgres.log'])
 })
 
-test('a command that started the server leaves it running if a Sluice has adopted it since', async () => {
+test('a command that started the server leaves it running if a Sluice has adopted it since @detail', async () => {
   const dataDir = await freshFolder()
   const command = await start(dataDir, false)
   const sluice = await start(dataDir)
@@ -97,7 +97,7 @@ test('a stop is complete: writes are there after the next start, and no process 
   assert.deepEqual(await ask(second, `select to_regclass('kept')::text as kept`), [{ kept: 'kept' }])
 })
 
-test('another process with the number of a dead server does not prevent the start', async () => {
+test('another process with the number of a dead server does not prevent the start @detail', async () => {
   const dataDir = await freshFolder()
   const first = await start(dataDir)
   const file = join(dataDir, 'postgres/postmaster.pid')
@@ -128,7 +128,7 @@ test('a refused claim leaves the server running for its holder', async () => {
   assert.deepEqual(await ask(holder, 'select 1 as one'), [{ one: 1 }])
 })
 
-test('a stop during a restart of the server leaves no server behind', async () => {
+test('a stop during a restart of the server leaves no server behind @detail', async () => {
   const dataDir = await freshFolder()
   for (const delay of [0, 50, 70, 90, 120]) {
     const server = await start(dataDir)

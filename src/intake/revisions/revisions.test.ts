@@ -468,20 +468,23 @@ describe('a file of verdicts', () => {
       assert.equal((await send_file(here, broken)).data()['code'], 'revision_file_unreadable', broken.slice(0, 30))
   })
 
-  test('of a thousand lines goes in at once', async () => {
+  test('of many lines goes in at once', async () => {
+    const count = process.env['SLUICE_TEST_ALL'] ? 1000 : 200
     const here = await place()
     const queue = openQueue(house.database)
     const events = await Promise.all(
-      Array.from({ length: 999 }, (_, at) => queue.send(here.org_id, here.click, { payout: '1', nonce: `N${at}` })),
+      Array.from({ length: count - 1 }, (_, at) =>
+        queue.send(here.org_id, here.click, { payout: '1', nonce: `N${at}` }),
+      ),
     )
     await queue.close()
     const ids = [here.event_id, ...events.map(({ event }) => toWireId(event.id))]
     const csv = `event_id,status\n${ids.map(id => `${id},rejected`).join('\n')}`
     const answer = await send_file(here, csv)
     assert.equal(answer.statusCode, 200, answer.body)
-    assert.deepEqual([answer.json<Answer>().changed, answer.json<Answer>().difference], [1000, '-1049'])
+    assert.deepEqual([answer.json<Answer>().changed, answer.json<Answer>().difference], [count, `-${count + 49}`])
     assert.equal(await revenueOf(here), null)
-    assert.deepEqual(await reported(here), ['0 of 1: 0 approved, 0 pending (0), 1000 rejected'])
+    assert.deepEqual(await reported(here), [`0 of 1: 0 approved, 0 pending (0), ${count} rejected`])
   })
 })
 
