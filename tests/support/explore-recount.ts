@@ -77,35 +77,26 @@ function keyOf(dimension: ExploreDimension, zone: string): string {
 
 const moment = (text: string): number => Date.parse(text.length === 10 ? `${text}T00:00:00Z` : text)
 
-/** The conversions of a click that are its campaign's goal, by their last status. */
-const converted = (name: string, is: string) => `(
-    select count(*) from events e
-    where e.org_id = $1 and e.click_id = c.id and not e.test
-      and e.type = any(coalesce(g.goal, (select s.goal from event_settings s where s.org_id = $1), '{${USUAL_GOAL.join()}}'))
-      and coalesce((select r.status from event_revisions r where r.org_id = $1 and r.event_id = e.id order by seq desc limit 1), 'approved') ${is}
-  ) as ${name}`
-/** Those of one type, whatever the goal is. */
-const approved = (type: string) => `(
-    select count(*) from events e
-    where e.org_id = $1 and e.click_id = c.id and not e.test and e.type = '${type}'
-      and coalesce((select r.status from event_revisions r where r.org_id = $1 and r.event_id = e.id order by seq desc limit 1), 'approved') = 'approved'
-  ) as events_${type}`
-const paid = (type: string) => `(
-    select sum(case r.status when 'approved' then r.amount else 0 end) from (
-      select coalesce(said.status, 'approved') as status, coalesce(said.amount, e.payout, 0) as amount
+const OF_TYPES = COUNTED_TYPES.map(
+  type => `
+      count(*) filter (where type = '${type}' and status = 'approved') as events_${type},
+      sum(case status when 'approved' then amount else 0 end) filter (where type = '${type}') as revenue_${type},`,
+)
+/** What a click's conversions come to by their last status: those of each type, and those that are its campaign's goal. */
+const CONVERTED = `lateral (
+    select ${OF_TYPES.join('')}
+      count(*) filter (where is_goal and status = 'approved') as conversions,
+      count(*) filter (where is_goal and status = 'pending') as conversions_pending,
+      count(*) filter (where is_goal and status not in ('approved', 'pending')) as conversions_rejected
+    from (
+      select e.type, coalesce(said.status, 'approved') as status, coalesce(said.amount, e.payout, 0) as amount,
+        e.type = any(coalesce(g.goal, (select s.goal from event_settings s where s.org_id = $1), '{${USUAL_GOAL.join()}}')) as is_goal
       from events e left join lateral (
         select status, amount from event_revisions where org_id = $1 and event_id = e.id order by seq desc limit 1
       ) said on true
-      where e.org_id = $1 and e.click_id = c.id and not e.test and e.type = '${type}'
-    ) r
-  ) as revenue_${type}`
-const CONVERTED = [
-  ...COUNTED_TYPES.map(approved),
-  ...COUNTED_TYPES.map(paid),
-  converted('conversions', `= 'approved'`),
-  converted('conversions_pending', `= 'pending'`),
-  converted('conversions_rejected', `not in ('approved', 'pending')`),
-].join(', ')
+      where e.org_id = $1 and e.click_id = c.id and not e.test
+    ) stood
+  ) converted`
 
 /** The clicks of a period that pass the filters, with the keys k1, k2 … of the levels; and the parameters. */
 type Clicks = { readonly text: string; readonly values: readonly unknown[] }
@@ -113,7 +104,9 @@ type Clicks = { readonly text: string; readonly values: readonly unknown[] }
 async function clicksOf(db: Db, org_id: number, question: ExploreQuestion, from: number, to: number): Promise<Clicks> {
   const values: unknown[] = [org_id, firstIdAt(from), firstIdAt(to + 1), question.time_zone ?? 'UTC']
   const put = (value: unknown) => `$${values.push(value)}`
-  const found = `from clicks c left join campaigns g on g.org_id = c.org_id and g.id = c.campaign_id
+  const found = (
+    more = '',
+  ) => `from clicks c left join campaigns g on g.org_id = c.org_id and g.id = c.campaign_id ${more}
     where c.org_id = $1 and c.id >= $2::uuid and c.id < $3::uuid and c.tracked and $4::text is not null`
   const conditions: string[] = []
   for (const filter of question.filters ?? []) {
@@ -126,7 +119,7 @@ async function clicksOf(db: Db, org_id: number, question: ExploreQuestion, from:
     const key = keyOf(filter.dimension, '$4::text')
     const matched = await keysNamed(filter, async () => {
       const { rows } = await db.query<{ key: string }>(
-        `select distinct ${key} as key ${found} and ${key} is not null`,
+        `select distinct ${key} as key ${found()} and ${key} is not null`,
         values.slice(0, 4),
       )
       return rows.map(row => row.key)
@@ -139,7 +132,8 @@ async function clicksOf(db: Db, org_id: number, question: ExploreQuestion, from:
   const within = (question.within ?? []).map(
     (key, at) => `k${at + 1} is not distinct from ${put(innerKey(question.levels[at], key))}`,
   )
-  const text = `select * from (select ${keys.join(', ')}, c.*, ${CONVERTED} ${[found, ...conditions].join(' and ')}) k
+  const clicks = [found(`left join ${CONVERTED} on true`), ...conditions].join(' and ')
+  const text = `select * from (select ${keys.join(', ')}, c.*, converted.* ${clicks}) k
     where ${['true', ...within].join(' and ')}`
   return { text, values }
 }
