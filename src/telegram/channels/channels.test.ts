@@ -374,7 +374,7 @@ test('a revoked token is found by the first call for a link', async () => {
   assert.equal((await read(id)).state_reason, null)
 })
 
-test('Telegram is not called during a rate limit, and afterwards the pool fills up', async () => {
+test('Telegram is not called during a rate limit, and afterwards the pool fills up @detail', async () => {
   const chat = aChat()
   ground.telegram.faults.next('createChatInviteLink', { retry_after: 2 }, 2)
   const { id } = await add(chat)

@@ -184,7 +184,7 @@ test('an authority that is away is asked again after a minute, and the name is i
   assert.equal((await house.row('main.test')).attempts, 0)
 })
 
-test('of three hundred names that come at once 250 are ordered in three hours, never more than five at a time', async () => {
+test('of three hundred names that come at once 250 are ordered in three hours, never more than five at a time @detail', async () => {
   // In the short form all but sixty of them were ordered a moment ago.
   const before = ALL ? 0 : 240
   const names = Array.from({ length: 299 - before }, (_, at) => `n${at}.test`)
