@@ -35,7 +35,7 @@ test('the overview shows what clicks came to, and which zones earned and lost mo
   await expect(row).toContainText('50.00', { timeout: 60_000 })
 })
 
-test('conversions on hold or rejected count in no CR, in the overview, the campaigns and the report alike, until pending ones are counted too @detail', async ({
+test('conversions on hold or rejected count in no CR, in the overview, the campaigns and the report alike, until pending ones are counted too', async ({
   page,
   owner,
   sluice,
