@@ -112,7 +112,7 @@ test(`both processes are killed ${KILLS === 1 ? 'once' : `${KILLS} times`} while
     'the log and the history have the same acts',
   )
   const { rows: told } = await fresh.database.reads.query<{ text: string }>(
-    `select body ->> 'text' as text from receiver_messages where org_id = $1 and body ->> 'phase' = 'begins'`,
+    `select body ->> 'text' as text from receiver_messages where org_id = $1 and body ->> 'type' = 'rule' and body ->> 'phase' = 'begins'`,
     [org_id],
   )
   assert.equal(new Set(told.map(({ text }) => text)).size, zones.length)

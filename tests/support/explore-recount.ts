@@ -98,8 +98,8 @@ const CONVERTED = `lateral (
     ) stood
   ) converted`
 
-/** The clicks of a period that pass the filters, with the keys k1, k2 … of the levels; and the parameters. */
-type Clicks = { readonly text: string; readonly values: readonly unknown[] }
+/** The clicks of a period that pass the filters, with the keys k1, k2 … of the levels; their visitors alone; and the parameters. */
+type Clicks = { readonly text: string; readonly visits: string; readonly values: readonly unknown[] }
 
 async function clicksOf(db: Db, org_id: number, question: ExploreQuestion, from: number, to: number): Promise<Clicks> {
   const values: unknown[] = [org_id, firstIdAt(from), firstIdAt(to + 1), question.time_zone ?? 'UTC']
@@ -132,10 +132,11 @@ async function clicksOf(db: Db, org_id: number, question: ExploreQuestion, from:
   const within = (question.within ?? []).map(
     (key, at) => `k${at + 1} is not distinct from ${put(innerKey(question.levels[at], key))}`,
   )
-  const clicks = [found(`left join ${CONVERTED} on true`), ...conditions].join(' and ')
-  const text = `select * from (select ${keys.join(', ')}, c.*, converted.* ${clicks}) k
+  const select = (columns: string, more = '') =>
+    `select * from (select ${keys.join(', ')}, ${columns} ${[found(more), ...conditions].join(' and ')}) k
     where ${['true', ...within].join(' and ')}`
-  return { text, values }
+  const text = select('c.*, converted.*', `left join ${CONVERTED} on true`)
+  return { text, visits: select('c.visitor_id'), values }
 }
 
 /** The keys that a filter names. Keys that contain a text are found in JavaScript, because it lowers letters of every alphabet. */
@@ -241,14 +242,15 @@ function leftOf({ levels, having = [], within = [] }: ExploreQuestion, below: Ma
 }
 
 /** Only the clicks whose keys are among these. */
-function among({ text, values }: Clicks, left: readonly Left[]): Clicks {
+function among({ text, visits, values }: Clicks, left: readonly Left[]): Clicks {
   const put = [...values]
   const conditions = left.map(({ depth, keys }) => {
     const place = put.push(JSON.stringify(keys))
     const own = `to_jsonb(array[${Array.from({ length: depth }, (_, at) => `k${at + 1}`).join(', ')}]::text[])`
     return `exists (select from jsonb_array_elements($${place}::jsonb) one where one = ${own})`
   })
-  return { text: `select * from (${text}) whole where ${conditions.join(' and ')}`, values: put }
+  const of = (all: string) => `select * from (${all}) whole where ${conditions.join(' and ')}`
+  return { text: of(text), visits: of(visits), values: put }
 }
 
 const isOfTime = ({ dimension }: ExploreLevel): boolean => dimension in CLOCKS
@@ -307,7 +309,7 @@ async function restOf(
   const parent = above.map((key, at) => `k${at + 1} is not distinct from ${put(key)}`)
   const others = gone.map(({ keys }) => `k${keys.length} is distinct from ${put(keys.at(-1))}`)
   const { rows } = await db.query<{ visitors: string }>(
-    `select count(distinct visitor_id) as visitors from (${clicks.text}) clicks where ${['true', ...parent, ...others].join(' and ')}`,
+    `select count(distinct visitor_id) as visitors from (${clicks.visits}) clicks where ${['true', ...parent, ...others].join(' and ')}`,
     values,
   )
   return { ...rest, visitors: rows[0]?.visitors ?? '0' }
