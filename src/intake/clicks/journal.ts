@@ -2,7 +2,8 @@
 // resolves after fsync; appends that arrive meanwhile share the next fsync. A line that a crash cut short is ignored.
 //
 // Any process may drain any file, even one still being written: storing a click twice changes nothing, the file is read again after it is
-// unlinked, and a writer that finds its file unlinked writes its last lines to a new one. When the disk is full, the writer goes on in the reserve.
+// unlinked, and a writer that finds its file unlinked writes its last lines to a new one. When the disk is full, the writer goes on in the reserve
+// until its clicks are stored.
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, appendFile, type FileHandle, lchown, mkdir, open, readdir, unlink } from 'node:fs/promises'
@@ -56,6 +57,8 @@ export async function openJournal(folder: string, log: Logger, reserve_bytes = 0
   const writer = openWriter(folder, reserve, log, file => files.push(file))
 
   const drainFile = async (file: JournalFile, store: Store): Promise<boolean> => {
+    // While the database takes nothing, a full disk has no room for another file: the reserve is written until its clicks are stored.
+    if (file.isReserve === true && !(await drainComplete(file, store, log))) return false
     await writer.seal(file)
     const handle = await open(file.path).catch(ignoreMissing)
     if (handle === undefined) return true
@@ -240,12 +243,19 @@ function clickOf(line: string): Click | undefined {
   return JSON.parse(text) as Click
 }
 
-/** Passes the lines after the drained part of the file to `store`, in portions. */
-async function drainLines(handle: FileHandle, file: JournalFile, store: Store, log: Logger): Promise<boolean> {
+/** Passes the lines after the drained part of the file, and before the byte `until`, to `store`, in portions. */
+async function drainLines(
+  handle: FileHandle,
+  file: JournalFile,
+  store: Store,
+  log: Logger,
+  until = Number.POSITIVE_INFINITY,
+): Promise<boolean> {
   const chunk = Buffer.alloc(CHUNK_BYTES)
   let rest: Buffer = Buffer.alloc(0)
   for (;;) {
-    const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, file.drained + rest.length)
+    const from = file.drained + rest.length
+    const { bytesRead } = await handle.read(chunk, 0, Math.min(CHUNK_BYTES, until - from), from)
     const bytes = Buffer.concat([rest, chunk.subarray(0, bytesRead)])
     const end = bytes.lastIndexOf(0x0a) + 1
     const lines = bytes.toString('utf8', 0, end).split('\n').filter(Boolean)
@@ -255,12 +265,22 @@ async function drainLines(handle: FileHandle, file: JournalFile, store: Store, l
         { file: file.path, lines: lines.length - clicks.length },
         'ignored lines of the journal that a crash cut short',
       )
-    for (let from = 0; from < clicks.length; from += PORTION) {
-      if (!(await store(clicks.slice(from, from + PORTION)))) return false
+    for (let at = 0; at < clicks.length; at += PORTION) {
+      if (!(await store(clicks.slice(at, at + PORTION)))) return false
     }
     file.drained += end
     rest = bytes.subarray(end)
     if (bytesRead === 0) return true
+  }
+}
+
+/** Drains the lines that are complete now, while further ones are written. */
+async function drainComplete(file: JournalFile, store: Store, log: Logger): Promise<boolean> {
+  const handle = await open(file.path).catch(ignoreMissing)
+  try {
+    return handle === undefined || (await drainLines(handle, file, store, log, file.size))
+  } finally {
+    await handle?.close()
   }
 }
 

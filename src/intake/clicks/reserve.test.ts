@@ -73,6 +73,22 @@ test('on a full disk the journal goes on in its reserve, until that is full too'
   await Promise.all([journal.close(), bare.close()])
 })
 
+test('while the database takes nothing the reserve stays open, and then each click is drained', { skip }, async () => {
+  const folder = join(disk.folder, 'journal')
+  const journal = await openJournal(folder, log, MEGABYTE)
+  await journal.setAside()
+  disk.fill()
+  const clicks = Array.from({ length: 60 }, () => aClick(clickKey, 1))
+  for (const click of clicks) {
+    const drained = journal.drain(() => Promise.resolve(false))
+    await journal.append([click])
+    assert.equal(await drained, click === clicks[0], 'at first there is nothing to drain')
+  }
+  assert.deepEqual(new Set(await idsIn(journal)), new Set(clicks.map(({ id }) => id)))
+  assert.deepEqual(readdirSync(folder), ['reserve'])
+  await journal.close()
+})
+
 test('the next process finds the clicks in the reserve of a dead one', { skip }, async () => {
   const dead = await openJournal(disk.folder, log, MEGABYTE)
   await dead.setAside()
