@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { openPace } from './pace.ts'
 
-test('work rests at least as long as it took, at most fifty times as long, and not at all once it is aborted', async () => {
+test('work rests at least as long as it took, at most fifty times as long or as it says, and not at all once it is aborted', async () => {
   const pace = openPace()
   const spinning = Array.from(
     { length: availableParallelism() },
@@ -20,6 +20,10 @@ test('work rests at least as long as it took, at most fifty times as long, and n
     await pace.rest(began)
     const [took, rest] = [rested - began, performance.now() - rested]
     assert.ok(rest >= 4 * took, `${rest} ms after ${took} ms on a machine that has nothing left`)
+    const hurried = performance.now()
+    while (performance.now() - hurried < 40);
+    await pace.rest(hurried, undefined, 1)
+    assert.ok(performance.now() - hurried < took + rest, 'work that must not fall behind rests less')
     const over = AbortSignal.abort()
     await pace.rest(performance.now() - 60_000, over)
   } finally {

@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { newId } from '../../contract/ids.ts'
-import { encode, MOST_ROWS } from '../segments/parquet.ts'
+import { encode } from '../segments/parquet.ts'
 import { dayNumber } from './columns.ts'
 import type { Segment, Snapshot } from './snapshot.ts'
 
@@ -22,6 +22,9 @@ export type Files = {
 }
 
 const BODIES = 'select id, body from segments where org_id = $1 and id = any($2::uuid[])'
+
+/** Encoding so many facts blocks the process, which also redirects visitors, for some ten milliseconds. */
+const ROWS_OF_A_FILE = 1000
 
 /** A temporary folder for files, which `drop` removes. The day and the segment's number are in the path of each file. */
 function stage(folder: string, org_id: number) {
@@ -55,8 +58,8 @@ export function openFiles(folder: string): Files {
     async lay(org_id, tail) {
       const staged = stage(folder, org_id)
       for (const { day, rows } of tail)
-        for (let at = 0; at < rows.length; at += MOST_ROWS)
-          await staged.put([`d=${dayNumber(day)}`], encode(rows.slice(at, at + MOST_ROWS)))
+        for (let at = 0; at < rows.length; at += ROWS_OF_A_FILE)
+          await staged.put([`d=${dayNumber(day)}`], encode(rows.slice(at, at + ROWS_OF_A_FILE)))
       return staged
     },
   }

@@ -8,7 +8,8 @@ import { firstIdAt } from '../../contract/ids.ts'
 import type { Window } from '../../contract/window.ts'
 import { type Goals, readGoals } from '../../traffic/event-settings/goals.ts'
 import { DAY_OF_ID, DIFFERING } from '../segments/check.ts'
-import { FactDays, type SheetEntry, entriesOf, type VisitorHash, type FactRow, factRowsOf } from '../segments/facts.ts'
+import { byClick, type DayRows, factRowsByDay, otherEntriesOf, type SheetEntry } from '../segments/entries.ts'
+import type { VisitorHash } from '../segments/facts.ts'
 import { readFixed } from '../segments/seal.ts'
 import type { CampaignTie } from './scan.ts'
 import { readSpendMarks, type SpendMarks } from './spend.ts'
@@ -19,7 +20,7 @@ export type Segment = { readonly id: string; readonly day: string; readonly rows
 export type Snapshot = {
   readonly segments: readonly Segment[]
   /** Facts that are in no segment, by day. */
-  readonly tail: readonly { readonly day: string; readonly rows: readonly FactRow[] }[]
+  readonly tail: readonly DayRows[]
   readonly ties: readonly CampaignTie[]
   /** The event types that count as conversions. */
   readonly goals: Goals
@@ -34,23 +35,27 @@ export type Snapshot = {
 // In one statement, so that a fact is either in a sheet or in a segment, never in both or neither.
 const SNAPSHOT = `
   with sheets as (select born, born_otherwise, changes, conversions_were, conversions from click_sheet where org_id = $1),
-  entries as (${entriesOf('sheets')}),
+  usual as (select id from sheets, unnest(born) as id where id >= $4 and id < $5),
+  others as (select * from (${otherEntriesOf('sheets')}) entries where id >= $4 and id < $5),
+  counted as (select (select count(*) from usual) + (select count(*) from others) <= $6 as are_few),
   sealed as (
     select json_agg(json_build_object('id', id, 'day', day, 'rows', rows) order by day, id) as segments,
       (max(day) filter (where is_emptied) + 1)::text as emptied_before
     from segments where org_id = $1 and day >= $2::date and day <= $3::date
   ),
-  asked as (select * from entries where id >= $4 and id < $5),
-  waiting as (select json_agg(asked) as entries from asked where (select count(*) from asked) <= $6),
-  left_out as (
-    select json_agg(distinct ${DAY_OF_ID}) as left_out_days from asked c where (select count(*) from asked) > $6
-  ),
   differing as (select json_agg(d.day order by d.day) as days from (${DIFFERING}) d where d.day <= $3::date::text)
-  select segments, emptied_before, entries, left_out_days, days from sealed, waiting, left_out, differing`
+  select segments, emptied_before, days,
+    case when are_few then (select string_agg(id::text, ',') from usual) end as born,
+    case when are_few then (select json_agg(others) from others) end as entries,
+    case when not are_few then (
+      select json_agg(distinct ${DAY_OF_ID}) from (select id from usual union all select id from others) c
+    ) end as left_out_days
+  from sealed, counted, differing`
 
 type SnapshotRow = {
   segments: Segment[] | null
   emptied_before: string | null
+  born: string | null
   entries: SheetEntry[] | null
   /** Days with unsealed entries, if there are too many entries to read. */
   left_out_days: string[] | null
@@ -80,11 +85,13 @@ export async function readSnapshot(
     wantsTies ? readTies(reads, org_id) : [],
     readGoals(reads, org_id),
   ])
-  const { segments, emptied_before = null, entries, left_out_days, days: differing } = rows[0] ?? {}
+  const { segments, emptied_before = null, born = null, entries = null, left_out_days, days: differing } = rows[0] ?? {}
   const incomplete = [...new Set([...(differing ?? []), ...(left_out_days ?? [])])].sort()
   const factsByDay = await factsOfDays(reads, org_id, incomplete, hash)
   const isSealed = ({ day }: { day: string }) => !factsByDay.has(day)
-  const tail = await factsOfEntries(reads, org_id, entries ?? [], hash)
+  const waiting = byClick({ born, entries })
+  const clicks = await readFixed(reads, org_id, [...waiting.keys()])
+  const tail = await factRowsByDay(waiting, clicks, hash)
   return {
     segments: (segments ?? []).filter(isSealed),
     incomplete_days: incomplete.filter(day => !factsByDay.has(day)),
@@ -94,21 +101,6 @@ export async function readSnapshot(
     goals,
     spend,
   }
-}
-
-async function factsOfEntries(
-  reads: Pick<pg.Pool, 'query'>,
-  org_id: number,
-  entries: readonly SheetEntry[],
-  hash: VisitorHash,
-) {
-  const clicks = await readFixed(reads, org_id, entries)
-  const days = new FactDays()
-  for (const entry of entries) {
-    const click = clicks.get(entry.id)
-    if (click !== undefined) days.add(entry.id, factRowsOf(click, entry, hash))
-  }
-  return days.net()
 }
 
 async function readTies(reads: Pick<pg.Pool, 'query'>, org_id: number): Promise<CampaignTie[]> {

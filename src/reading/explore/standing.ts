@@ -8,13 +8,21 @@ import { DAY_MS } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { ClickState } from '../../intake/counters/click-sheet.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
-import { FIXED, type FixedClick, factOf, type VisitorHash, type FactRow, STANDING, signed } from '../segments/facts.ts'
+import { BREATH } from '../segments/entries.ts'
+import {
+  FIXED,
+  type FixedClick,
+  factOf,
+  type VisitorHash,
+  type FactRow,
+  STANDING,
+  signed,
+  visitorOf,
+} from '../segments/facts.ts'
 
 /** The days are rebuilt within a minute; until then every question reads them again, which must not take more than half a second. */
 const MOST_DAYS = 2
 const MOST_CLICKS = 10_000
-/** Computing the facts of this many clicks blocks the process for a few milliseconds. Then it yields to other work. */
-const BREATH = 200
 
 const CLICKS = `
   select ${FIXED}, ${STANDING} from clicks c
@@ -40,7 +48,7 @@ export async function factsOfDays(
     const rows: FactRow[] = []
     for (const [at, click] of clicks.entries()) {
       if (at % BREATH === BREATH - 1) await breathe()
-      rows.push(signed(factOf(click, click, hash), 1))
+      rows.push(signed(factOf(click, click, visitorOf(click, hash)), 1))
     }
     factsByDay.set(day, rows)
   }

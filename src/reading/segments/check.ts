@@ -15,19 +15,8 @@ import { IS_PENDING, IS_REJECTED, LAST_STATUS } from '../../intake/counters/conv
 import { clicksKeptFrom } from '../reports/kept.ts'
 import { dayOfId } from '../reports/fold-events.ts'
 import { ofClicks, SLOT_NUMBERS } from '../reports/slots.ts'
-import {
-  type SheetEntry,
-  entriesOf,
-  FIXED,
-  type FixedClick,
-  factOf,
-  type VisitorHash,
-  net,
-  type FactRow,
-  factRowsOf,
-  STANDING,
-  signed,
-} from './facts.ts'
+import { entriesOf, factRowsBefore, type SheetEntry } from './entries.ts'
+import { FIXED, type FixedClick, inOrder, STANDING, type VisitorHash } from './facts.ts'
 import { numberColumns, negatedReport, SEGMENT_NUMBERS, segmentSums } from './numbers.ts'
 import { partsOf } from './parts.ts'
 import { areManyWaiting, visitorHashOf } from './seal.ts'
@@ -276,8 +265,8 @@ async function rebuildDay(
         const bound: { id: string } | undefined = (await client.query<{ id: string }>(BOUND, [org_id, from, end]))
           .rows[0]
         const { rows } = await client.query<ClickWithEntries>(READ, [org_id, from, bound?.id ?? end])
-        const stated = rows.flatMap(read => statedRows(read, hash))
-        await insertSegments(client, org_id, day, partsOf(net(stated)))
+        const facts = rows.flatMap(({ entries, ...click }) => factRowsBefore(click, entries ?? [], hash))
+        await insertSegments(client, org_id, day, partsOf(inOrder(facts)))
         from = bound?.id
       }
       // This transaction locks the partition that it has read, so no drop can happen after this check.
@@ -290,9 +279,4 @@ async function rebuildDay(
     if (error === over) return false
     throw error
   }
-}
-
-function statedRows({ entries, ...click }: ClickWithEntries, hash: VisitorHash): FactRow[] {
-  const is = signed(factOf(click, click, hash), 1)
-  return entries === null ? [is] : [is, ...entries.flatMap(entry => factRowsOf(click, entry, hash, -1))]
 }

@@ -3,16 +3,8 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { newId } from '../../contract/ids.ts'
 import type { ClickState } from '../../intake/counters/click-sheet.ts'
-import {
-  type SheetEntry,
-  type FixedClick,
-  factOf,
-  net,
-  type FactRow,
-  factRowsOf,
-  type TextColumn,
-  TEXTS,
-} from './facts.ts'
+import { factRowsBefore, factRowsOf, type SheetEntry } from './entries.ts'
+import { type FactRow, factOf, type FixedClick, net, type TextColumn, TEXTS, visitorOf } from './facts.ts'
 import { decode, encode } from './parquet.ts'
 
 const DAY = Date.parse('2026-03-01')
@@ -105,9 +97,19 @@ test('whatever happens to clicks, entries in any order and any portions net to t
       )
       told.sort((a, b) => a.at - b.at)
       const parts: FactRow[][] = [[], [], []]
-      for (const { click, entry, at } of told) parts[at % 3]?.push(...factRowsOf(click, entry, hash))
+      for (const [at, part] of parts.entries())
+        for (const one of all) {
+          const own = told.filter(({ click, at: drawn }) => click === one.click && drawn % 3 === at)
+          const rows = factRowsOf(
+            one.click,
+            own.map(({ entry }) => entry),
+            hash,
+          )
+          assert.deepEqual(sorted(net(rows)), sorted(rows), 'states in between have cancelled')
+          part.push(...rows)
+        }
       const left = net(parts.flatMap(part => net(part)))
-      const is = all.map(({ click, state }) => ({ ...factOf(click, state, hash), sign: 1 as const }))
+      const is = all.map(({ click, state }) => ({ ...factOf(click, state, visitorOf(click, hash)), sign: 1 as const }))
       assert.deepEqual(sorted(left), sorted(is))
     }),
     { numRuns: 300 },
@@ -118,13 +120,10 @@ test('undoing later entries gives the earlier state of a click, and adding them 
   fc.assert(
     fc.property(histories, fc.nat(6), ({ click, entries, state }, from) => {
       const waiting = entries.slice(from)
-      const sealed = net([
-        { ...factOf(click, state, hash), sign: 1 },
-        ...waiting.flatMap(entry => factRowsOf(click, entry, hash, -1)),
-      ])
+      const sealed = factRowsBefore({ ...click, ...state }, waiting, hash)
       assert.ok(sealed.every(({ sign }) => sign === 1) && sealed.length === (from === 0 ? 0 : 1))
-      const later = net([...sealed, ...waiting.flatMap(entry => factRowsOf(click, entry, hash))])
-      assert.deepEqual(sorted(later), sorted([{ ...factOf(click, state, hash), sign: 1 }]))
+      const later = net([...sealed, ...factRowsOf(click, waiting, hash)])
+      assert.deepEqual(sorted(later), sorted([{ ...factOf(click, state, visitorOf(click, hash)), sign: 1 }]))
     }),
   )
 })
@@ -132,7 +131,7 @@ test('undoing later entries gives the earlier state of a click, and adding them 
 test('decoding a body returns the encoded rows', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(histories, { minLength: 1, maxLength: 20 }), async all => {
-      const rows = all.flatMap(({ click, entries }) => entries.flatMap(entry => factRowsOf(click, entry, hash)))
+      const rows = all.flatMap(({ click, entries }) => entries.flatMap(entry => factRowsOf(click, [entry], hash)))
       assert.deepEqual(sorted(await decode(encode(rows))), sorted(rows))
     }),
   )

@@ -2,11 +2,10 @@
  * Facts: the data of a click that Explore uses, without its id. A click that changes adds two rows: its old fact with the sign -1 and its new one with
  * +1. So every figure is a sum over signs. Two equal rows with opposite signs cancel, even if they come from different clicks.
  */
-import { DAY_MS, dayOf } from '../../contract/days.ts'
+import { DAY_MS } from '../../contract/days.ts'
 import { toUnits } from '../../contract/decimals.ts'
 import { type LINK_DIMENSIONS, TEXT_DIMENSIONS } from '../../contract/explore-dimensions.ts'
 import { timeOfId } from '../../contract/ids.ts'
-import { CLICKED } from '../../contract/ladder.ts'
 import { type ClickState, CLICK_STATE_FIELDS } from '../../intake/counters/click-sheet.ts'
 import { CONVERSIONS_OF } from '../../intake/counters/conversions.ts'
 import { toMillionths } from '../../money/billing/money.ts'
@@ -87,44 +86,15 @@ export const STANDING = [
   `${CONVERSIONS_OF('$1', 'c.id')} as conversions`,
 ].join(', ')
 
-/** An entry of a sheet: the state of a click before and after a change; `was_stages` is null for a new click. */
-export type SheetEntry = { readonly id: string } & ClickState & {
-    readonly [name in keyof ClickState as `was_${name}`]: ClickState[name] | null
-  }
-
-/** SQL of the entries in the rows `from` of `click_sheet`. */
-export const entriesOf = (from: string) => `
-  select b as id, ${CLICK_STATE_FIELDS.map(name => `${OF_BORN[name] ?? NONE[name]} as ${name}, ${NONE[name]} as was_${name}`).join(', ')},
-    null::text as conversions, null::text as was_conversions
-  from ${from}, unnest(born) as b
-  union all
-  select b.id, ${CLICK_STATE_FIELDS.map(name => `${name === 'tracked' || name === 'bot_id' ? `b.${name}` : (OF_BORN[name] ?? NONE[name])}, ${NONE[name]}`).join(', ')}, null, null
-  from ${from}, unnest(born_otherwise) as b
-  union all
-  select c.id, ${CLICK_STATE_FIELDS.map(name => `c.${name}${AS_TEXT[name] ?? ''}, c.was_${name}${AS_TEXT[name] ?? ''}`).join(', ')},
-    c.conversions, c.was_conversions
-  from ${from}, unnest(changes, conversions_were, conversions) as c (id, ${CLICK_STATE_FIELDS.map(name => `was_${name}, ${name}`).join(', ')}, was_conversions, conversions)`
-
-const OF_BORN: Partial<Record<keyof ClickState, string>> = { stages: `${CLICKED}::smallint`, tracked: 'true' }
-const NONE: Record<(typeof CLICK_STATE_FIELDS)[number], string> = {
-  stages: 'null::smallint',
-  tracked: 'null::boolean',
-  bot_id: 'null::uuid',
-  revenue: 'null::text',
-  cost_counts: 'null::boolean',
-  approved: 'null::integer',
-  pending: 'null::integer',
-  rejected: 'null::integer',
-  revenue_pending: 'null::text',
-}
-/** Amounts are read as text, because JSON has no exact decimals. */
-const AS_TEXT: Partial<Record<keyof ClickState, string>> = { revenue: '::text', revenue_pending: '::text' }
-
 /** The keyed hash of a visitor. */
 export type VisitorHash = (visitor_id: string) => bigint
 
-/** The fact of a click in a state. The columns are spelled out, because spreading objects takes three times as long. */
-export function factOf(click: FixedClick, state: ClickState, hash: VisitorHash): Fact {
+/** The hash of a click's visitor; null where the visitor is unknown. */
+export const visitorOf = ({ visitor_id }: FixedClick, hash: VisitorHash): bigint | null =>
+  visitor_id === null ? null : hash(visitor_id)
+
+/** The fact of a click in a state, with `visitorOf` the click. The columns are spelled out, because spreading objects takes three times as long. */
+export function factOf(click: FixedClick, state: ClickState, visitor: bigint | null): Fact {
   const isCosting = state.cost_counts === true
   return {
     ms: timeOfId(click.id) % DAY_MS,
@@ -151,7 +121,7 @@ export function factOf(click: FixedClick, state: ClickState, hash: VisitorHash):
     way: click.way,
     is_left_out: click.is_left_out,
     bot: state.bot_id,
-    visitor: click.visitor_id === null ? null : hash(click.visitor_id),
+    visitor,
     is_new: click.visitor_is_new === true,
     tracked: state.tracked,
     stages: state.stages,
@@ -168,28 +138,6 @@ export function factOf(click: FixedClick, state: ClickState, hash: VisitorHash):
 
 /** The fact as a row with a sign. It changes the fact itself. */
 export const signed = (fact: Fact, sign: 1 | -1): FactRow => Object.assign(fact, { sign })
-
-/** The rows that an entry adds; `sign` -1 undoes the entry. */
-export function factRowsOf(click: FixedClick, entry: SheetEntry, hash: VisitorHash, sign: 1 | -1 = 1): FactRow[] {
-  if (entry.was_stages === null) {
-    // The cost of a tracked click counts from the start if its campaign has a cost model.
-    const born = { ...entry, cost_counts: click.is_priced && entry.tracked }
-    return [signed(factOf(click, born, hash), sign)]
-  }
-  const was = {
-    stages: entry.was_stages,
-    tracked: entry.was_tracked === true,
-    bot_id: entry.was_bot_id,
-    revenue: entry.was_revenue,
-    cost_counts: entry.was_cost_counts,
-    approved: entry.was_approved,
-    pending: entry.was_pending,
-    rejected: entry.was_rejected,
-    revenue_pending: entry.was_revenue_pending,
-    conversions: entry.was_conversions,
-  }
-  return [signed(factOf(click, was, hash), sign === 1 ? -1 : 1), signed(factOf(click, entry, hash), sign)]
-}
 
 const OTHERS = [
   'ms',
@@ -229,8 +177,17 @@ export function emptied(row: FactRow, words: readonly Losable[], spent?: Readonl
 
 /** The rows that remain after cancelling, ordered by time. */
 export function net(rows: readonly FactRow[]): FactRow[] {
-  return (rows.some(({ sign }) => sign === -1) ? cancelled(rows) : [...rows]).sort((a, b) => a.ms - b.ms)
+  // Only rows of the same millisecond can be equal, so the others need no key.
+  const taken = new Set<number>()
+  for (const { sign, ms } of rows) if (sign === -1) taken.add(ms)
+  if (taken.size === 0) return inOrder([...rows])
+  const left = rows.filter(({ ms }) => !taken.has(ms))
+  for (const row of cancelled(rows.filter(({ ms }) => taken.has(ms)))) left.push(row)
+  return inOrder(left)
 }
+
+/** Orders the rows themselves by time. */
+export const inOrder = (rows: FactRow[]): FactRow[] => rows.sort((a, b) => a.ms - b.ms)
 
 function cancelled(rows: readonly FactRow[]): FactRow[] {
   const sums = new Map<string, { row: FactRow; sum: number }>()
@@ -247,21 +204,4 @@ function cancelled(rows: readonly FactRow[]): FactRow[] {
     for (let count = Math.abs(sum); count > 0; count -= 1) left.push(one)
   }
   return left
-}
-
-/** The rows by the UTC day of their clicks. */
-export class FactDays {
-  readonly #days = new Map<string, FactRow[]>()
-
-  add(id: string, rows: readonly FactRow[]): void {
-    const day = dayOf(timeOfId(id))
-    const of = this.#days.get(day)
-    if (of === undefined) this.#days.set(day, [...rows])
-    else of.push(...rows)
-  }
-
-  /** Each day that has rows left, net. */
-  net(): { day: string; rows: FactRow[] }[] {
-    return [...this.#days].map(([day, rows]) => ({ day, rows: net(rows) })).filter(({ rows }) => rows.length > 0)
-  }
 }

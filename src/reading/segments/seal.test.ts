@@ -131,6 +131,19 @@ test('a portion is sealed completely or not at all: where a segment cannot be st
   await assertAll(org_id)
 })
 
+test('a portion has five thousand clicks, the oldest first, however many share a sheet', async () => {
+  const { org_id } = await seedSignedIn(house)
+  await store([click(org_id)])
+  for (let at = 0; at < 10; at += 1) await store(Array.from({ length: 500 }, () => click(org_id)))
+  await store([click(org_id)])
+  await seal()
+  const { rows } = await fresh.database.reads.query('select rows from segments where org_id = $1 order by id', [org_id])
+  assert.deepEqual(
+    rows.map(segment => segment.rows),
+    [5001, 1],
+  )
+})
+
 test('organizations that share a transaction have separate facts and separate visitor hashes', async () => {
   const orgs = [await seedSignedIn(house), await seedSignedIn(house), await seedSignedIn(house)]
   const visitor_id = newId()

@@ -4,18 +4,19 @@
  * `segments` and `explore_turns`.
  */
 import type pg from 'pg'
-import { boundsOf } from '../../contract/ids.ts'
+import { boundsOf, timeOfId } from '../../contract/ids.ts'
 import type { Among } from '../../ground/db/everywhere.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openPace, type Pace } from '../../ground/pace.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
-import { FactDays, type SheetEntry, entriesOf, FIXED, type FixedClick, type VisitorHash, factRowsOf } from './facts.ts'
+import { byClick, factRowsByDay, type Told, toldIn } from './entries.ts'
+import { FIXED, type FixedClick, type VisitorHash } from './facts.ts'
 import { partsOf } from './parts.ts'
 import { insertSegments, withSegmentsLock } from './store.ts'
 
-/** Some 5,000 new clicks: few enough for short transactions, and enough that a busy day has few segments. */
-const PORTION_BYTES = 100_000
+/** Entries: few enough for short transactions, and enough that a busy day has few segments. */
+const PORTION = 5000
 /** Every question reads the unsealed sheets, so not longer; every sealing writes a file for each day that it touches, so not shorter. */
 const PAUSE_MS = 10_000
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -26,22 +27,32 @@ export const NEXT_WAITING = (among: Among) =>
 
 /** So many unsealed clicks of an organization add half a second to each question, which people notice. */
 export const MANY_WAITING = 100_000
+const ENTRIES =
+  'coalesce(cardinality(born), 0) + coalesce(cardinality(born_otherwise), 0) + coalesce(cardinality(changes), 0)'
 /** The number of unsealed clicks and changes in rows of `click_sheet`, for a select. */
-export const WAITING_COUNT =
-  'sum(coalesce(cardinality(born), 0) + coalesce(cardinality(born_otherwise), 0) + coalesce(cardinality(changes), 0))::int as waiting'
+export const WAITING_COUNT = `sum(${ENTRIES})::int as waiting`
 
-/** By size, because a sheet holds between one click and five hundred. */
-const BOUND = `
-  select id from (
-    select id, sum(coalesce(pg_column_size(born), 0) + coalesce(pg_column_size(born_otherwise), 0) + coalesce(pg_column_size(changes), 0))
-      over (order by id rows unbounded preceding) as bytes
-    from click_sheet where org_id = $1
-  ) sheets where bytes >= ${PORTION_BYTES} order by id limit 1`
+/**
+ * The oldest sheet, and the last one of a full portion, which counts entries, because a sheet has between one and five hundred. Each sheet has at least one, so
+ * no more sheets are read than a portion has entries.
+ */
+const NEXT_PORTION = `
+  select min(id::text) as oldest, min(id::text) filter (where entries >= ${PORTION}) as bound from (
+    select id, sum(${ENTRIES}) over (order by id rows unbounded preceding) as entries
+    from (select * from click_sheet where org_id = $1 order by id limit ${PORTION}) first
+  ) sheets`
+
+/** How far sealing may be behind, and how many times as long as a portion took it then rests at most, so that it catches up on a busy machine. */
+const HURRIES = [
+  { behind_ms: 30_000, most_rests: 1 },
+  { behind_ms: 15_000, most_rests: 8 },
+] as const
 
 const TAKE = `
   with taken as (
     delete from click_sheet where org_id = $1 and id <= $2 returning born, born_otherwise, changes, conversions_were, conversions
-  )${entriesOf('taken')}`
+  )
+  select ${toldIn('taken')}`
 
 // These columns never change, so they may be read after the sheets.
 const READ = `
@@ -71,33 +82,34 @@ export async function sealAll(
   for await (const org_id of organizationsWith(NEXT_WAITING, pool, signal))
     for (let isMore = true; isMore && signal?.aborted !== true; ) {
       const began = performance.now()
-      isMore = await sealPortion(pool, org_id, visitorHashOf(secrets, org_id))
-      await pace?.rest(began, signal)
+      const sealed = await sealPortion(pool, org_id, visitorHashOf(secrets, org_id))
+      isMore = sealed?.isFull === true
+      const behind_ms = Date.now() - (sealed?.oldest_ms ?? Date.now())
+      await pace?.rest(began, signal, HURRIES.find(hurry => behind_ms >= hurry.behind_ms)?.most_rests)
     }
 }
 
-/** True after a full portion, when more may be left. False where another process has the turn. */
-async function sealPortion(pool: pg.Pool, org_id: number, hash: VisitorHash): Promise<boolean> {
-  const isFull = await withSegmentsLock(pool, org_id, async client => {
-    const { rows } = await client.query<{ id: string }>(BOUND, [org_id])
-    const bound = rows[0]?.id
+/** `isFull`: more may be left. `oldest_ms`: when the oldest sheet was written. Undefined where another process has the turn. */
+async function sealPortion(
+  pool: pg.Pool,
+  org_id: number,
+  hash: VisitorHash,
+): Promise<{ isFull: boolean; oldest_ms: number | undefined } | undefined> {
+  return withSegmentsLock(pool, org_id, async client => {
+    const { rows } = await client.query<{ oldest: string | null; bound: string | null }>(NEXT_PORTION, [org_id])
+    const { oldest = null, bound = null } = rows[0] ?? {}
     await sealUpTo(client, org_id, bound ?? LAST_ID, hash)
-    return bound !== undefined
+    return { isFull: bound !== null, oldest_ms: oldest === null ? undefined : timeOfId(oldest) }
   })
-  return isFull === true
 }
 
 async function sealUpTo(client: pg.PoolClient, org_id: number, bound: string, hash: VisitorHash): Promise<void> {
-  const { rows: entries } = await client.query<SheetEntry>(TAKE, [org_id, bound])
-  if (entries.length === 0) return
-  const clicks = await readFixed(client, org_id, entries)
-  const days = new FactDays()
-  for (const entry of entries) {
-    const click = clicks.get(entry.id)
-    // A missing click was dropped with its month; its day keeps its sealed facts.
-    if (click !== undefined) days.add(entry.id, factRowsOf(click, entry, hash))
-  }
-  for (const { day, rows } of days.net()) await insertSegments(client, org_id, day, partsOf(rows))
+  const { rows } = await client.query<Told>(TAKE, [org_id, bound])
+  const entries = byClick(rows[0] ?? { born: null, entries: null })
+  // A missing click was dropped with its month; its day keeps its sealed facts.
+  const clicks = await readFixed(client, org_id, [...entries.keys()])
+  for (const { day, rows: facts } of await factRowsByDay(entries, clicks, hash))
+    await insertSegments(client, org_id, day, partsOf(facts))
 }
 
 /** Whether an organization has so many unsealed clicks that comparing its days takes too long. */
@@ -109,13 +121,12 @@ export async function areManyWaiting(pool: pg.Pool, org_id: number): Promise<boo
   return (rows[0]?.waiting ?? 0) > MANY_WAITING
 }
 
-/** By id, the columns that never change of the clicks of these entries. */
+/** By id, the columns that never change of these clicks. */
 export async function readFixed(
   client: Pick<pg.Pool, 'query'>,
   org_id: number,
-  entries: readonly SheetEntry[],
+  ids: readonly string[],
 ): Promise<Map<string, FixedClick>> {
-  const ids = [...new Set(entries.map(({ id }) => id))]
   if (ids.length === 0) return new Map()
   const { rows } = await client.query<FixedClick>(READ, [org_id, ids, ...boundsOf(ids)])
   return new Map(rows.map(click => [click.id, click]))
