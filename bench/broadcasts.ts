@@ -66,25 +66,14 @@ async function rateOf(ground: BenchGround, telegram: TelegramFake, run: Run): Pr
 }
 
 async function start(
-  { database, secrets }: BenchGround,
+  ground: BenchGround,
   telegram: TelegramFake,
   fake: FakeBot,
   { org_id, per_second, paid, recipients }: Run & { recipients: number },
 ): Promise<void> {
-  const bot_id = newId()
+  const bot_id = await addBot(ground, telegram, fake, { org_id, recipients })
   const now = new Date().toISOString()
-  const known = { username: fake.username, token: fake.token, telegram_id: String(fake.id) }
-  await database.kysely
-    .transaction()
-    .execute(trx => insertBot(trx, secrets, { org_id, id: bot_id, ...known, created_at: now }))
-  const people = Array.from({ length: recipients }, () => telegram.person())
-  for (const person of people) person.start(fake)
-  await seedSubscribers(
-    database,
-    { org_id, uuid: bot_id },
-    people.map(({ id }) => ({ telegram_user_id: String(id) })),
-  )
-  await database.kysely
+  await ground.database.kysely
     .insertInto('broadcasts')
     .values({
       org_id,
@@ -101,4 +90,27 @@ async function start(
       started_at: now,
     })
     .execute()
+}
+
+/** Adds a bot of the fake's to an organization, with so many subscribers who have started it. Returns its id. */
+export async function addBot(
+  { database, secrets }: BenchGround,
+  telegram: TelegramFake,
+  fake: FakeBot,
+  { org_id, recipients }: { org_id: number; recipients: number },
+): Promise<string> {
+  const bot_id = newId()
+  const created_at = new Date().toISOString()
+  const known = { username: fake.username, token: fake.token, telegram_id: String(fake.id) }
+  await database.kysely
+    .transaction()
+    .execute(trx => insertBot(trx, secrets, { org_id, id: bot_id, ...known, created_at }))
+  const people = Array.from({ length: recipients }, () => telegram.person())
+  for (const person of people) person.start(fake)
+  await seedSubscribers(
+    database,
+    { org_id, uuid: bot_id },
+    people.map(({ id }) => ({ telegram_user_id: String(id) })),
+  )
+  return bot_id
 }

@@ -2,10 +2,18 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { Job, Measured } from './load.ts'
 import type { PlainJob } from './plain.ts'
+import type { Job, Measured } from './load.ts'
+import type { TrafficAnswer, TrafficOrder } from './soak/traffic.ts'
 
-export type Child = { pid: number; port: number; signal(name: NodeJS.Signals): void; stop(): Promise<void> }
+/** `output` returns the last lines that it has printed. */
+export type Child = {
+  pid: number
+  port: number
+  output(): string
+  signal(name: NodeJS.Signals): void
+  stop(): Promise<void>
+}
 type MeasuringChild<Question, Answer> = { ask(question: Question): Promise<Answer>; stop(): Promise<void> }
 
 const OPEN = /open at (\S+)/
@@ -15,16 +23,19 @@ type Settings = { env?: Record<string, string>; execArgv?: string[]; cwd?: strin
 
 /** Starts a file of this folder as a process and resolves when it prints that it is open. It always ends with the bench. */
 export async function startServer(file: string, settings: Settings = {}): Promise<Child> {
-  const { child, address } = await start(file, settings)
+  const { child, address, output } = await start(file, settings)
   return {
     pid: child.pid ?? 0,
     port: Number(new URL(address).port),
+    output: () => output.join(''),
     signal: name => void child.kill(name),
     stop: () => stop(child),
   }
 }
 
-export const startLoad = (): Promise<MeasuringChild<Job, Measured>> => startMeasuringChild('load.ts')
+export const startLoad = (): Promise<MeasuringChild<Job, Measured>> => startMeasuringChild('load-child.ts')
+export const startTraffic = (): Promise<MeasuringChild<TrafficOrder, TrafficAnswer>> =>
+  startMeasuringChild('soak/traffic.ts')
 export const startPlain = (): Promise<MeasuringChild<PlainJob, { per_second: number }>> =>
   startMeasuringChild('plain.ts')
 
@@ -68,7 +79,7 @@ async function start(file: string, { env = {}, execArgv = [], cwd }: Settings) {
   child.once('exit', code => reject(new Error(`${file} ended with ${code}: ${output.join('')}`)))
   const timer = setTimeout(() => reject(new Error(`${file} did not open: ${output.join('')}`)), START_MS)
   try {
-    return { child, address: await promise }
+    return { child, address: await promise, output }
   } catch (error) {
     child.kill('SIGKILL')
     throw error

@@ -125,7 +125,7 @@ function requireAlike(name: string, told: Totals, counted: Totals): void {
 }
 
 /** A session of the person. Returns the cookie to send. */
-async function signIn({ database, secrets }: BenchGround, user_id: string): Promise<string> {
+export async function signIn({ database, secrets }: BenchGround, user_id: string): Promise<string> {
   const token = randomBytes(16).toString('hex')
   const now = new Date().toISOString()
   const times = { created_at: now, updated_at: now, expires_at: new Date(Date.now() + DAY_MS).toISOString() }

@@ -1,9 +1,9 @@
-// The load: a separate process that sends requests over kept connections, one in flight on each. Existing tools do not fit: they
+// The load: requests over kept connections, one in flight on each, from a process of its own. Existing tools do not fit: they
 // send one fixed request, or at a given rate send a second's requests at once and then wait, which makes latencies
 // meaningless. On the reference server it is as fast as wrk.
 import { connect, type Socket } from 'node:net'
 import { connect as connectSecurely, createSecureContext } from 'node:tls'
-import { type Recipe, requestsOf } from './requests.ts'
+import type { Recipe } from './requests.ts'
 
 /**
  * Runs for `seconds` over `connections`. Without `rate` each connection sends its next request after each answer. With a rate (requests a second)
@@ -18,6 +18,12 @@ export type Job = {
   recipe: Recipe
   tls?: { name: string; connections: 'fresh' | 'kept' }
 }
+
+/**
+ * `next` returns the next request, or undefined if none is left. `heard` gets each answer. `inTurn`: at a rate, each request goes over the connection
+ * that has rested longest instead of the one used last; a server closes connections that rest for a minute.
+ */
+export type Requests = { next: () => Buffer | undefined; heard?: (answer: Buffer) => void; inTurn?: boolean }
 
 /** Times are in milliseconds. `exhausted`: the recipe ended before the time. `sample` is the first answer, for error messages. */
 export type Measured = {
@@ -47,7 +53,7 @@ class Connection {
   /** When the current request was due. */
   since = 0
 
-  constructor({ port, tls }: Job, answered: (connection: Connection, answer: Buffer) => void) {
+  constructor({ port, tls }: Pick<Job, 'port' | 'tls'>, answered: (connection: Connection, answer: Buffer) => void) {
     this.#answered = answered
     // The certificate is not checked, because only the cost of the handshake matters.
     this.socket =
@@ -83,12 +89,12 @@ function isWhole(answer: Buffer): boolean {
 }
 
 /** A running job. */
-class Load {
-  readonly #job: Job
-  readonly #next: () => Buffer | undefined
+export class Load {
+  readonly #job: Omit<Job, 'recipe'>
+  readonly #requests: Requests
   readonly #over = Promise.withResolvers<void>()
-  readonly #latencies: number[] = []
-  readonly #statuses: Record<number, number> = {}
+  #latencies: number[] = []
+  #statuses: Record<number, number> = {}
   /** With a rate: connections without a request, requests without a connection. */
   readonly #free: Connection[] = []
   readonly #due: number[] = []
@@ -100,16 +106,18 @@ class Load {
   readonly #fresh = new Set<Connection>()
   #scheduled = 0
   #started = 0
+  #takenAt = 0
 
-  constructor(job: Job) {
+  constructor(job: Omit<Job, 'recipe'>, requests: Requests) {
     this.#job = job
-    this.#next = requestsOf(job.recipe)
+    this.#requests = requests
   }
 
   /** Rejects if a connection breaks or answers are missing, because then nothing was measured. */
   async run(): Promise<Measured> {
     const connections = await Promise.all(Array.from({ length: this.#job.connections }, () => this.#dial()))
     this.#started = performance.now()
+    this.#takenAt = this.#started
     if (this.#job.rate === undefined) for (const connection of connections) this.#send(connection, this.#started)
     else this.#free.push(...connections)
     const ticking = setInterval(() => this.#tick(), 1)
@@ -119,7 +127,23 @@ class Load {
       clearInterval(ticking)
       for (const { socket } of [...connections, ...this.#fresh]) socket.removeAllListeners('close').destroy()
     }
-    return this.#summed((performance.now() - this.#started) / 1000)
+    return this.take()
+  }
+
+  /** What was measured since the start or the last call. */
+  take(): Measured {
+    const now = performance.now()
+    const measured = this.#summed((now - this.#takenAt) / 1000)
+    this.#takenAt = now
+    this.#latencies = []
+    this.#statuses = {}
+    return measured
+  }
+
+  /** Sends no more requests; `run` resolves after the last answer. */
+  end(): void {
+    this.#isOpen = false
+    if (this.#underWay + this.#dialing === 0) this.#over.resolve()
   }
 
   async #dial(): Promise<Connection> {
@@ -133,10 +157,10 @@ class Load {
   }
 
   #send(connection: Connection, since: number): void {
-    const request = this.#next()
+    const request = this.#requests.next()
     if (request === undefined) {
       this.#exhausted = true
-      this.#end()
+      this.end()
     } else {
       this.#underWay += 1
       connection.send(request, since)
@@ -153,15 +177,10 @@ class Load {
       fresh.socket.once('close', () => this.#fresh.delete(fresh))
       this.#dialing -= 1
       if (this.#isOpen) this.#send(fresh, since)
-      else this.#end()
+      else this.end()
     } catch (error) {
       this.#over.reject(error)
     }
-  }
-
-  #end(): void {
-    this.#isOpen = false
-    if (this.#underWay + this.#dialing === 0) this.#over.resolve()
   }
 
   readonly #answered = (connection: Connection, answer: Buffer): void => {
@@ -172,7 +191,8 @@ class Load {
     const status = (answer[9] ?? 0) * 100 + (answer[10] ?? 0) * 10 + (answer[11] ?? 0) - 48 * 111
     this.#statuses[status] = (this.#statuses[status] ?? 0) + 1
     if (this.#sample === '') this.#sample = answer.toString()
-    if (!this.#isOpen) this.#end()
+    this.#requests.heard?.(answer)
+    if (!this.#isOpen) this.end()
     else if (this.#job.tls?.connections === 'fresh') void this.#sendAnew(connection, now)
     else if (this.#job.rate === undefined) this.#send(connection, now)
     else if (this.#due.length > 0) this.#send(connection, this.#due.shift() ?? now)
@@ -185,11 +205,11 @@ class Load {
     if (rate !== undefined && this.#isOpen)
       for (; this.#scheduled < (passed * rate) / 1000; this.#scheduled += 1) {
         const at = this.#started + (this.#scheduled * 1000) / rate
-        const connection = this.#free.pop()
+        const connection = this.#requests.inTurn === true ? this.#free.shift() : this.#free.pop()
         if (connection === undefined) this.#due.push(at)
         else this.#send(connection, at)
       }
-    if (passed > seconds * 1000) this.#end()
+    if (passed > seconds * 1000) this.end()
     if (passed > seconds * 1000 + PATIENCE_MS) this.#over.reject(new Error('answers are missing'))
   }
 
@@ -208,12 +228,3 @@ class Load {
     }
   }
 }
-
-process.on('message', (job: Job) => {
-  new Load(job).run().then(
-    measured => process.send?.({ measured }),
-    (error: unknown) => process.send?.({ failed: error instanceof Error ? error.message : String(error) }),
-  )
-})
-process.on('disconnect', () => process.exit())
-console.log('open at its parent')

@@ -18,8 +18,8 @@ export async function remarkOnNeighbours(): Promise<string> {
     : `; other processes use ${busy.toFixed(1)} of ${availableParallelism()} cores of this machine`
 }
 
-/** User, nice, system, idle, iowait, irq, softirq, steal: the first line of /proc/stat. */
-function ticks(): { busy: number; all: number } {
+/** The time that all processors of this machine were busy, and all time. In its first line /proc/stat has user, nice, system, idle, iowait, irq, softirq, steal. */
+export function ticks(): { busy: number; all: number } {
   const [, ...spent] = (readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] ?? '').split(/\s+/).map(Number)
   const all = spent.slice(0, 8).reduce((sum, ticks) => sum + ticks, 0)
   return { busy: all - (spent[3] ?? 0) - (spent[4] ?? 0), all }

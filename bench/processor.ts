@@ -9,12 +9,13 @@ const TICK_US = 10_000
 /** Microseconds of processor time, of all ended and running processes of each kind. */
 export type Spent = { sluice: number; children: number; postgres: number }
 
-type ProcessStat = { pid: number; parent: number; own: number; ended: number }
+/** Times are in ticks; `ended` is that of ended children. */
+export type ProcessStat = { pid: number; parent: number; own: number; ended: number }
 
 /** What the server `pid`, its children (sealing and scans) and the PostgreSQL of `dataDir` have used since they started. */
 export function processorSpent(pid: number, dataDir: string): Spent {
   const all = readProcesses()
-  const postmaster = Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n', 1)[0])
+  const postmaster = postmasterOf(dataDir)
   const server = all.find(one => one.pid === pid)
   return {
     sluice: (server?.own ?? 0) * TICK_US,
@@ -51,7 +52,12 @@ function below(all: readonly ProcessStat[], parent: number): number {
   return children.reduce((total, { pid }) => total + below(all, pid), sum(children))
 }
 
-function readProcesses(): ProcessStat[] {
+/** The process id of the embedded PostgreSQL of `dataDir`. */
+export const postmasterOf = (dataDir: string): number =>
+  Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n', 1)[0])
+
+/** All processes of this machine. */
+export function readProcesses(): ProcessStat[] {
   return readdirSync('/proc').flatMap(name => {
     if (!/^\d+$/.test(name)) return []
     try {

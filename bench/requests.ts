@@ -113,7 +113,8 @@ function pageVisit(campaignKeys: readonly string[], visitor: number, t: string):
   )
 }
 
-function conversion({ key, click }: Conversion, nonce: string): Buffer {
+/** The report of a conversion, as a sender posts it. */
+export function conversion({ key, click }: Conversion, nonce: string): Buffer {
   const body = JSON.stringify({ clickId: click, type: 'lead', nonce, payload: { order: nonce } })
   return Buffer.from(
     [

@@ -104,7 +104,7 @@ export const residentBytes = ({ child }: Sluice): number =>
   1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1])
 
 /** How many files, pipes and sockets a running process has open, without connections from its callers. */
-export function handlesOf({ child, address }: Sluice): number {
+export function handlesOf({ child, address }: { child: Pick<ChildProcess, 'pid'>; address: string }): number {
   const port = Number(new URL(address).port).toString(16).toUpperCase().padStart(4, '0')
   const callers = new Set<string>()
   for (const file of ['tcp', 'tcp6'])

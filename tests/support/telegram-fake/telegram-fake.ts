@@ -35,6 +35,8 @@ export type TelegramFake = {
   settled(within_ms?: number): Promise<void>
   /** The methods that a bot has called since call number `from`, in order. */
   methods(bot: FakeBot, from?: number): string[]
+  /** Forgets all calls and messages, so that the memory of a long run stays flat. */
+  forget(): void
   close(): Promise<void>
 }
 
@@ -77,6 +79,10 @@ export async function startTelegram(): Promise<TelegramFake> {
     },
     methods: (bot, from = 0) =>
       calls.slice(from).flatMap(({ token, method }) => (token.split(':', 1)[0] === String(bot.id) ? [method] : [])),
+    forget() {
+      calls.length = 0
+      messages.length = 0
+    },
     async close() {
       faults.clear()
       await hooks.close()
