@@ -40,8 +40,8 @@ export class FilesGone extends Error {}
 
 const IDLE_MS = 5 * MINUTE_MS
 
-/** The memory of the child: enough for a scan of ten million clicks, and no more than a small server can spare. */
-const MEMORY = '300MB'
+/** The memory for data of the child, which has twice as much: enough to group ten million clicks by a word that each has alone. */
+const MEMORY = '200MB'
 const MOST_THREADS = 2
 
 const TOO_LONG = {
@@ -159,8 +159,8 @@ function startChild(folder: string, log: Logger): Child {
   const threads = Math.min(MOST_THREADS, availableParallelism())
   const process_ = fork(new URL('./engine-child.ts', import.meta.url), [folder, MEMORY, String(threads)], {
     serialization: 'advanced',
-    // Without the parent's settings, which hold secrets.
-    env: { PATH: process.env['PATH'], TZ: 'UTC' },
+    // Without the parent's settings, which hold secrets. With one arena the C library returns more of the memory that is freed.
+    env: { PATH: process.env['PATH'], TZ: 'UTC', MALLOC_ARENA_MAX: '1' },
     execArgv: [],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })

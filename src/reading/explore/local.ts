@@ -15,7 +15,7 @@ import { type CopyMarks, marksIn, type PricingLimits, priceClicks, unsettle } fr
 import type { LocalFacts } from './scan.ts'
 import type { Segment, Snapshot } from './snapshot.ts'
 import { FACT_COLUMNS, fromFiles } from './table.ts'
-import { learnWords, numberedBy, numberedIn, type WordLimits, withNumbers } from './words.ts'
+import { insertNumbered, learnWords, numberedBy, numberedIn, type WordLimits, withNumbers } from './words.ts'
 
 /** The most rows copied in one turn, which takes less than a second and fits into memory. Then another workspace has its turn. */
 const ROWS_AT_ONCE = 60_000
@@ -230,7 +230,7 @@ async function changeCopy(ask: Ask, copy: Copy, { stale, portion, paths, most_wo
       `create or replace temp table brought as select s, ${FACT_COLUMNS} ${fromFiles(paths, "'d': INTEGER, 's': INTEGER")}`,
     )
     await learnWords(ask, name, 'brought', { numbered, most_words })
-    await ask(`insert into ${name}.facts from ${withNumbers(name, 'brought', numbered)}`)
+    await insertNumbered(ask, name, 'brought', numbered)
     await unsettle(ask, name, 'brought')
     await ask('drop table brought')
     const rows = added.map(({ number, id, day }) => `(${number}, ${quoted(id)}, ${quoted(day)})`)

@@ -72,12 +72,41 @@ export function withNumbers(
   copy: string,
   from: string,
   numbered: ReadonlySet<TextColumn>,
-  names: readonly TextColumn[] = TEXTS,
+  names: readonly TextColumn[],
 ): string {
   const filled = names.filter(name => numbered.has(name))
   const numbers = TEXTS.map(name =>
     filled.includes(name) ? `w_${name}.number as ${numberOf(name)}` : `null::integer as ${numberOf(name)}`,
   )
-  const joins = filled.map(name => `left join ${tableOf(copy, name)} w_${name} on w_${name}.word = f.${name}`)
-  return `(select f.*, ${numbers.join(', ')} from ${from} f ${joins.join(' ')})`
+  return `(select f.*, ${numbers.join(', ')} from ${from} f ${joinsOf(copy, filled)})`
 }
+
+/** Each join with a table of words takes megabytes, and one with all of them hundreds. */
+const JOINED_AT_ONCE = 7
+
+/** Adds the rows of a temporary table to the facts of a copy, with all numbers of their words. */
+export async function insertNumbered(
+  ask: Ask,
+  copy: string,
+  table: string,
+  numbered: ReadonlySet<TextColumn>,
+): Promise<void> {
+  const names = TEXTS.filter(name => numbered.has(name))
+  const groups = Array.from({ length: Math.ceil(names.length / JOINED_AT_ONCE) }, (_, at) => ({
+    numbers: `${table}_numbers${at}`,
+    of: names.slice(at * JOINED_AT_ONCE, (at + 1) * JOINED_AT_ONCE),
+  }))
+  for (const { numbers, of } of groups) {
+    const columns = of.map(name => `w_${name}.number as ${numberOf(name)}`)
+    await ask(
+      `create or replace temp table ${numbers} as select f.rowid as row, ${columns.join(', ')} from ${table} f ${joinsOf(copy, of)}`,
+    )
+  }
+  const columns = TEXTS.map(name => (numbered.has(name) ? numberOf(name) : `null::integer as ${numberOf(name)}`))
+  const joins = groups.map(({ numbers }) => `join ${numbers} on ${numbers}.row = f.rowid`)
+  await ask(`insert into ${copy}.facts select f.*, ${columns.join(', ')} from ${table} f ${joins.join(' ')}`)
+  if (groups.length > 0) await ask(groups.map(({ numbers }) => `drop table ${numbers}`).join('; '))
+}
+
+const joinsOf = (copy: string, names: readonly TextColumn[]): string =>
+  names.map(name => `left join ${tableOf(copy, name)} w_${name} on w_${name}.word = f.${name}`).join(' ')
