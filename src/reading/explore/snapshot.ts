@@ -8,7 +8,7 @@ import { firstIdAt } from '../../contract/ids.ts'
 import type { Window } from '../../contract/window.ts'
 import { type Goals, readGoals } from '../../traffic/event-settings/goals.ts'
 import { DAY_OF_ID, DIFFERING } from '../segments/check.ts'
-import { byClick, type DayRows, factRowsByDay, otherEntriesOf, type SheetEntry } from '../segments/entries.ts'
+import { entriesByClick, type DayRows, factRowsByDay, otherEntriesOf, type SheetEntry } from '../segments/entries.ts'
 import type { VisitorHash } from '../segments/facts.ts'
 import { readFixed } from '../segments/seal.ts'
 import type { CampaignTie } from './scan.ts'
@@ -89,7 +89,7 @@ export async function readSnapshot(
   const incomplete = [...new Set([...(differing ?? []), ...(left_out_days ?? [])])].sort()
   const factsByDay = await factsOfDays(reads, org_id, incomplete, hash)
   const isSealed = ({ day }: { day: string }) => !factsByDay.has(day)
-  const waiting = byClick({ born, entries })
+  const waiting = entriesByClick({ born, entries })
   const clicks = await readFixed(reads, org_id, [...waiting.keys()])
   const tail = await factRowsByDay(waiting, clicks, hash)
   return {

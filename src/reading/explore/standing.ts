@@ -17,7 +17,7 @@ import {
   type FactRow,
   STANDING,
   signed,
-  visitorOf,
+  visitorHashIn,
 } from '../segments/facts.ts'
 
 /** The days are rebuilt within a minute; until then every question reads them again, which must not take more than half a second. */
@@ -48,7 +48,7 @@ export async function factsOfDays(
     const rows: FactRow[] = []
     for (const [at, click] of clicks.entries()) {
       if (at % BREATH === BREATH - 1) await breathe()
-      rows.push(signed(factOf(click, click, visitorOf(click, hash)), 1))
+      rows.push(signed(factOf(click, click, visitorHashIn(click, hash)), 1))
     }
     factsByDay.set(day, rows)
   }

@@ -8,7 +8,7 @@ import { timeOfId } from '../../contract/ids.ts'
 import { CLICKED } from '../../contract/ladder.ts'
 import { type ClickState, CLICK_STATE_FIELDS } from '../../intake/counters/click-sheet.ts'
 import { toMillionths } from '../../money/billing/money.ts'
-import { type FactRow, type FixedClick, factOf, inOrder, signed, type VisitorHash, visitorOf } from './facts.ts'
+import { type FactRow, type FixedClick, factOf, inOrder, signed, type VisitorHash, visitorHashIn } from './facts.ts'
 
 /** The state of a click before and after a change; `was_stages` is null for a new click. */
 type Change = ClickState & { readonly [name in keyof ClickState as `was_${name}`]: ClickState[name] | null }
@@ -16,7 +16,7 @@ type Change = ClickState & { readonly [name in keyof ClickState as `was_${name}`
 export type SheetEntry = { readonly id: string } & Change
 
 /** What sheets say: the ids of usual new clicks, separated by commas, and all other entries. */
-export type Told = { readonly born: string | null; readonly entries: readonly SheetEntry[] | null }
+export type SheetEntries = { readonly born: string | null; readonly entries: readonly SheetEntry[] | null }
 
 /** SQL of the entries in the rows `from` of `click_sheet`. */
 export const entriesOf = (from: string) => `
@@ -50,8 +50,8 @@ const NONE: Record<(typeof CLICK_STATE_FIELDS)[number], string> = {
 /** Amounts are read as text, because JSON has no exact decimals. */
 const AS_TEXT: Partial<Record<keyof ClickState, string>> = { revenue: '::text', revenue_pending: '::text' }
 
-/** SQL of the columns of `Told` for the rows `from` of `click_sheet`. */
-export const toldIn = (from: string) => `
+/** SQL of the columns of `SheetEntries` for the rows `from` of `click_sheet`. */
+export const sheetEntriesIn = (from: string) => `
   (select string_agg(id::text, ',') from ${from}, unnest(born) as id) as born,
   (select json_agg(e) from (${otherEntriesOf(from)}) e) as entries`
 
@@ -71,7 +71,7 @@ const USUAL = {
 } as unknown as Change
 
 /** The entries by click. */
-export function byClick({ born, entries }: Told): Map<string, readonly Change[]> {
+export function entriesByClick({ born, entries }: SheetEntries): Map<string, readonly Change[]> {
   const known = new Map<string, Change[]>()
   for (const id of born === null ? [] : born.split(',')) known.set(id, [USUAL])
   for (const entry of entries ?? []) {
@@ -130,7 +130,7 @@ function netStates(states: readonly SignedState[]): readonly SignedState[] {
 }
 
 function rowsOf(click: FixedClick, states: readonly SignedState[], hash: VisitorHash): FactRow[] {
-  const visitor = visitorOf(click, hash)
+  const visitor = visitorHashIn(click, hash)
   return states.map(({ state, sign }) => signed(factOf(click, state, visitor), sign))
 }
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { newId } from '../../contract/ids.ts'
 import type { ClickState } from '../../intake/counters/click-sheet.ts'
 import { factRowsBefore, factRowsOf, type SheetEntry } from './entries.ts'
-import { type FactRow, factOf, type FixedClick, net, type TextColumn, TEXTS, visitorOf } from './facts.ts'
+import { type FactRow, factOf, type FixedClick, net, type TextColumn, TEXTS, visitorHashIn } from './facts.ts'
 import { decode, encode } from './parquet.ts'
 
 const DAY = Date.parse('2026-03-01')
@@ -109,7 +109,10 @@ test('whatever happens to clicks, entries in any order and any portions net to t
           part.push(...rows)
         }
       const left = net(parts.flatMap(part => net(part)))
-      const is = all.map(({ click, state }) => ({ ...factOf(click, state, visitorOf(click, hash)), sign: 1 as const }))
+      const is = all.map(({ click, state }) => ({
+        ...factOf(click, state, visitorHashIn(click, hash)),
+        sign: 1 as const,
+      }))
       assert.deepEqual(sorted(left), sorted(is))
     }),
     { numRuns: 300 },
@@ -123,7 +126,7 @@ test('undoing later entries gives the earlier state of a click, and adding them 
       const sealed = factRowsBefore({ ...click, ...state }, waiting, hash)
       assert.ok(sealed.every(({ sign }) => sign === 1) && sealed.length === (from === 0 ? 0 : 1))
       const later = net([...sealed, ...factRowsOf(click, waiting, hash)])
-      assert.deepEqual(sorted(later), sorted([{ ...factOf(click, state, visitorOf(click, hash)), sign: 1 }]))
+      assert.deepEqual(sorted(later), sorted([{ ...factOf(click, state, visitorHashIn(click, hash)), sign: 1 }]))
     }),
   )
 })

@@ -10,7 +10,7 @@ import type { Secrets } from '../../ground/db/secrets.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openPace, type Pace } from '../../ground/pace.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
-import { byClick, factRowsByDay, type Told, toldIn } from './entries.ts'
+import { entriesByClick, factRowsByDay, type SheetEntries, sheetEntriesIn } from './entries.ts'
 import { FIXED, type FixedClick, type VisitorHash } from './facts.ts'
 import { partsOf } from './parts.ts'
 import { insertSegments, withSegmentsLock } from './store.ts'
@@ -52,7 +52,7 @@ const TAKE = `
   with taken as (
     delete from click_sheet where org_id = $1 and id <= $2 returning born, born_otherwise, changes, conversions_were, conversions
   )
-  select ${toldIn('taken')}`
+  select ${sheetEntriesIn('taken')}`
 
 // These columns never change, so they may be read after the sheets.
 const READ = `
@@ -104,8 +104,8 @@ async function sealPortion(
 }
 
 async function sealUpTo(client: pg.PoolClient, org_id: number, bound: string, hash: VisitorHash): Promise<void> {
-  const { rows } = await client.query<Told>(TAKE, [org_id, bound])
-  const entries = byClick(rows[0] ?? { born: null, entries: null })
+  const { rows } = await client.query<SheetEntries>(TAKE, [org_id, bound])
+  const entries = entriesByClick(rows[0] ?? { born: null, entries: null })
   // A missing click was dropped with its month; its day keeps its sealed facts.
   const clicks = await readFixed(client, org_id, [...entries.keys()])
   for (const { day, rows: facts } of await factRowsByDay(entries, clicks, hash))
@@ -128,7 +128,8 @@ export async function readFixed(
   ids: readonly string[],
 ): Promise<Map<string, FixedClick>> {
   if (ids.length === 0) return new Map()
-  const { rows } = await client.query<FixedClick>(READ, [org_id, ids, ...boundsOf(ids)])
+  // Not as a prepared statement: planned for so many ids, it always takes the primary key.
+  const { rows } = await client.query<FixedClick>({ text: READ, values: [org_id, ids, ...boundsOf(ids)] })
   return new Map(rows.map(click => [click.id, click]))
 }
 
