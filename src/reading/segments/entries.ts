@@ -15,7 +15,7 @@ type Change = ClickState & { readonly [name in keyof ClickState as `was_${name}`
 /** An entry of a sheet. */
 export type SheetEntry = { readonly id: string } & Change
 
-/** What sheets say: the ids of usual new clicks, separated by commas, and all other entries. */
+/** The entries of sheets: the ids of usual new clicks, separated by commas, and all others. */
 export type SheetEntries = { readonly born: string | null; readonly entries: readonly SheetEntry[] | null }
 
 /** SQL of the entries in the rows `from` of `click_sheet`. */
@@ -55,7 +55,7 @@ export const sheetEntriesIn = (from: string) => `
   (select string_agg(id::text, ',') from ${from}, unnest(born) as id) as born,
   (select json_agg(e) from (${otherEntriesOf(from)}) e) as entries`
 
-/** The entry of a usual new click. The cost of a tracked click counts from the start if its campaign has a cost model. */
+/** The entry of a usual new click. It has no state before it, of which nobody reads more than `was_stages`. */
 const USUAL = {
   stages: CLICKED,
   tracked: true,
@@ -86,6 +86,7 @@ export function entriesByClick({ born, entries }: SheetEntries): Map<string, rea
 type SignedState = { readonly state: ClickState; readonly sign: 1 | -1 }
 
 function statesIn(click: FixedClick, entry: Change): SignedState[] {
+  // The cost of a tracked click counts from the start if its campaign has a cost model.
   if (entry.was_stages === null)
     return [{ state: { ...entry, cost_counts: click.is_priced && entry.tracked }, sign: 1 }]
   const was = {
