@@ -2,8 +2,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { PlainJob } from './plain.ts'
 import type { Job, Measured } from './load.ts'
+import type { PlainJob } from './plain.ts'
 import type { TrafficAnswer, TrafficOrder } from './soak/traffic.ts'
 
 /** `output` returns the last lines that it has printed. */

@@ -106,6 +106,7 @@ export class Load {
   readonly #fresh = new Set<Connection>()
   #scheduled = 0
   #started = 0
+  #endedAt = Number.POSITIVE_INFINITY
   #takenAt = 0
 
   constructor(job: Omit<Job, 'recipe'>, requests: Requests) {
@@ -142,6 +143,7 @@ export class Load {
 
   /** Sends no more requests; `run` resolves after the last answer. */
   end(): void {
+    if (this.#isOpen) this.#endedAt = performance.now()
     this.#isOpen = false
     if (this.#underWay + this.#dialing === 0) this.#over.resolve()
   }
@@ -201,7 +203,8 @@ export class Load {
 
   #tick(): void {
     const { rate, seconds } = this.#job
-    const passed = performance.now() - this.#started
+    const now = performance.now()
+    const passed = now - this.#started
     if (rate !== undefined && this.#isOpen)
       for (; this.#scheduled < (passed * rate) / 1000; this.#scheduled += 1) {
         const at = this.#started + (this.#scheduled * 1000) / rate
@@ -210,7 +213,7 @@ export class Load {
         else this.#send(connection, at)
       }
     if (passed > seconds * 1000) this.end()
-    if (passed > seconds * 1000 + PATIENCE_MS) this.#over.reject(new Error('answers are missing'))
+    if (now > this.#endedAt + PATIENCE_MS) this.#over.reject(new Error('answers are missing'))
   }
 
   #summed(seconds: number): Measured {

@@ -65,6 +65,7 @@ const NOT_ON_A_CLUSTER = [
   'src/ground/db/embedded',
   'src/ground/db/flight.test.ts',
   'src/ground/db/migrate.test.ts',
+  'src/ground/db/prepared.test.ts',
   'src/ground/db/tables.test.ts',
   'src/intake/counters/before-sheets.test.ts',
   'src/intake/events/plans.test.ts',

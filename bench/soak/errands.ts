@@ -97,13 +97,17 @@ function noteFault(faults: Errands['faults'], error: unknown): void {
 }
 
 const LOOK_MS = 500
+/** A broadcast takes a minute. */
+const PATIENCE_MS = 600_000
 
 /** Sends a broadcast to all subscribers of the bot, and counts its messages at the fake. */
 async function sendBroadcast({ session, telegram, bot_id }: Stage, terms: SoakTerms, sent: Sent): Promise<void> {
   const draft = { bot_id: toWireId(bot_id), name: `Soak ${sent.broadcasts + 1}`, message: { text: 'Hello' } }
   const id = String((await session.call('POST', '/api/broadcasts', draft))['id'])
   await session.call('POST', `/api/broadcasts/${id}/start`, { expected_recipients: terms.recipients })
+  const until = performance.now() + PATIENCE_MS
   for (let isOver = false; !isOver; ) {
+    if (performance.now() > until) throw new Error(`a broadcast has not ended after ${PATIENCE_MS / 60_000} minutes`)
     await sleep(LOOK_MS)
     const broadcast = await session.call('GET', `/api/broadcasts/${id}`)
     const state = String(broadcast['state'])

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startTraffic } from '../children.ts'
 import { type Books, closeBooks } from './books.ts'
 import { beginErrands, type Errands } from './errands.ts'
-import { factsOf } from './facts.ts'
+import { figuresOf } from './figures.ts'
 import { setStage, type Stage } from './stage.ts'
 import { type SoakTerms, windowSeconds } from './terms.ts'
 import type { TrafficAnswer } from './traffic.ts'
@@ -61,7 +61,7 @@ export async function runSoak(terms: SoakTerms, tell: Tell, signal = new AbortCo
     tell('the load has ended; waiting until all is stored, folded, sealed and delivered')
     const books = await closeBooks(stage, rest, errands)
     const verdicts = await judgeAll({ stage, points, errands }, rest, books)
-    return { points, verdicts, books: [...books.lines, ...factsOf(points)], output: server.output() }
+    return { points, verdicts, books: [...books.lines, ...figuresOf(points)], output: server.output() }
   } catch (error) {
     const broken = error instanceof Error ? error.message : String(error)
     return {
@@ -92,11 +92,12 @@ async function takePoints(
   let used = readUsed(stage)
   while (points.length < count) {
     const readings: Memory[] = []
-    for (const until = begun + (points.length + 1) * window_ms; performance.now() < until; ) {
+    const until = begun + (points.length + 1) * window_ms
+    do {
       await sleep(Math.max(0, Math.min(READING_MS, until - performance.now())), undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       readings.push(readMemory(server.pid, ground.dataDir))
-    }
+    } while (performance.now() < until)
     const { redirects, conversions } = await traffic.ask('take')
     const before = used
     used = readUsed(stage)

@@ -27,8 +27,8 @@ export type TrafficAnswer = {
 }
 
 const CONNECTIONS = { redirects: 32, conversions: 8 }
-/** Clicks that wait for their conversion: twenty seconds of conversions at the usual rate. */
-const MOST_WAITING = 300
+/** The most clicks that wait for their conversion, in seconds of conversions. */
+const MOST_WAITING_S = 20
 const NONCE = 'soak'
 const CLICK = Buffer.from('click=')
 const WIRE_ID = 26
@@ -118,7 +118,7 @@ class Traffic {
     // By chance, because every twentieth click may always be one of the same campaigns.
     const { clicks, conversions } = this.#terms
     const isPicked = Math.random() < (conversions / clicks) * 2
-    if (isPicked && this.#waiting.length < MOST_WAITING) this.#waiting.push(click)
+    if (isPicked && this.#waiting.length < MOST_WAITING_S * conversions) this.#waiting.push(click)
     // A second of conversions, so that they never overtake the redirects.
     if (this.#waiting.length > this.#terms.conversions) this.#first.resolve()
   }

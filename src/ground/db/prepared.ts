@@ -1,7 +1,7 @@
-// Named statements for node-postgres: a text is parsed and planned once a minute per connection, not at each call.
+// Named statements for node-postgres: a text is parsed once per connection, and its plan is kept for a minute at most.
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import { arePlansStale, DISCARD_PLANS } from './stale-plans.ts'
+import { DISCARD_PLANS, mustDiscardPlans } from './stale-plans.ts'
 
 /** Each connection keeps its prepared statements for life, so not every varying text may be named. */
 const MOST_NAMES = 500
@@ -31,7 +31,7 @@ export class Prepared extends pg.Client {
       const name = typeof config === 'string' && Array.isArray(values) && values.length > 0 ? nameOf(config) : undefined
       if (name === undefined) return send(config, values, callback)
       // A connection that is gone, or whose transaction has failed, says so at the statement itself.
-      if (arePlansStale(this)) void (send(DISCARD_PLANS) as Promise<unknown>).catch(() => {})
+      if (mustDiscardPlans(this)) void (send(DISCARD_PLANS) as Promise<unknown>).catch(() => {})
       return send({ name, text: config, values }, undefined, callback)
     }
     Object.defineProperty(this, 'query', { value: query })

@@ -1,7 +1,7 @@
 /**
  * A prepared statement keeps the plan that suited the tables when it was made. In a new installation, and at the start of a month, tables are empty, and until the
- * database analyzes them, statements would use the wrong index for as long as their connection lives. So each connection discards its plans, soon at first and
- * then once a minute.
+ * database analyzes them, statements would use the wrong index for as long as their connection lives. So each connection with prepared statements discards its
+ * plans, soon at first and then once a minute.
  */
 import type pg from 'pg'
 import { MINUTE_MS } from '../../contract/days.ts'
@@ -14,8 +14,8 @@ export const DISCARD_PLANS = 'discard plans'
 
 const due = new WeakMap<object, { at: number; gap_ms: number }>()
 
-/** Whether the connection's plans are due to be discarded. Whoever asks discards them. */
-export function arePlansStale(client: object): boolean {
+/** Whether the caller must discard the connection's plans now: true once in each interval. */
+export function mustDiscardPlans(client: object): boolean {
   const now = performance.now()
   const last = due.get(client)
   if (last !== undefined && now < last.at) return false
@@ -26,4 +26,4 @@ export function arePlansStale(client: object): boolean {
 
 /** The statement to send first on a connection, if its plans are due to be discarded. */
 export const discardStalePlans = (client: pg.PoolClient): FlightStatement<never> | undefined =>
-  arePlansStale(client) ? ask(DISCARD_PLANS) : undefined
+  mustDiscardPlans(client) ? ask(DISCARD_PLANS) : undefined

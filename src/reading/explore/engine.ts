@@ -40,7 +40,9 @@ export class FilesGone extends Error {}
 
 const IDLE_MS = 5 * MINUTE_MS
 
-/** The memory for data of the child, which has twice as much: enough to group ten million clicks by a word that each has alone. */
+/**
+ * DuckDB's limit in the child, which grows to twice as much. It is enough to group ten million clicks by a parameter whose value is different for each of them.
+ */
 const MEMORY = '200MB'
 const MOST_THREADS = 2
 

@@ -24,7 +24,9 @@ export type Files = {
 const BODIES = 'select id, body from segments where org_id = $1 and id = any($2::uuid[])'
 
 /** Encoding so many facts blocks the process, which also redirects visitors, for some ten milliseconds. */
-const ROWS_OF_A_FILE = 1000
+const FEW_ROWS = 1000
+/** Each file of a day costs the question milliseconds. */
+const MOST_FILES = 20
 
 /** A temporary folder for files, which `drop` removes. The day and the segment's number are in the path of each file. */
 function stage(folder: string, org_id: number) {
@@ -58,8 +60,8 @@ export function openFiles(folder: string): Files {
     async lay(org_id, tail) {
       const staged = stage(folder, org_id)
       for (const { day, rows } of tail)
-        for (let at = 0; at < rows.length; at += ROWS_OF_A_FILE)
-          await staged.put([`d=${dayNumber(day)}`], encode(rows.slice(at, at + ROWS_OF_A_FILE)))
+        for (let at = 0, size = Math.max(FEW_ROWS, Math.ceil(rows.length / MOST_FILES)); at < rows.length; at += size)
+          await staged.put([`d=${dayNumber(day)}`], encode(rows.slice(at, at + size)))
       return staged
     },
   }

@@ -37,7 +37,7 @@ const SNAPSHOT = `
   with sheets as (select born, born_otherwise, changes, conversions_were, conversions from click_sheet where org_id = $1),
   usual as (select id from sheets, unnest(born) as id where id >= $4 and id < $5),
   others as (select * from (${otherEntriesOf('sheets')}) entries where id >= $4 and id < $5),
-  counted as (select (select count(*) from usual) + (select count(*) from others) <= $6 as are_few),
+  counted as materialized (select (select count(*) from usual) + (select count(*) from others) <= $6 as are_few),
   sealed as (
     select json_agg(json_build_object('id', id, 'day', day, 'rows', rows) order by day, id) as segments,
       (max(day) filter (where is_emptied) + 1)::text as emptied_before

@@ -1,6 +1,6 @@
 /**
- * Entries of sheets: the new clicks and the changes that transactions appended to `click_sheet`, and the facts that they add. A click that changed adds
- * its old fact with the sign -1 and its new one with +1. States that a click had only between its entries cancel before facts are made of them.
+ * Entries of sheets: the new clicks and the changes that transactions appended to `click_sheet`, and the facts that they add. States that a click had only
+ * between entries that are read together cancel before facts are made of them.
  */
 import { setImmediate as breathe } from 'node:timers/promises'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
@@ -10,8 +10,12 @@ import { type ClickState, CLICK_STATE_FIELDS } from '../../intake/counters/click
 import { toMillionths } from '../../money/billing/money.ts'
 import { type FactRow, type FixedClick, factOf, inOrder, signed, type VisitorHash, visitorHashIn } from './facts.ts'
 
-/** The state of a click before and after a change; `was_stages` is null for a new click. */
-type Change = ClickState & { readonly [name in keyof ClickState as `was_${name}`]: ClickState[name] | null }
+/** The state of a new click, or that of a click before and after a change. */
+type Change = NewState | (ClickState & StateBefore)
+type NewState = ClickState & { readonly was_stages: null }
+type StateBefore = { readonly was_stages: number } & {
+  readonly [name in Exclude<keyof ClickState, 'stages'> as `was_${name}`]: ClickState[name] | null
+}
 /** An entry of a sheet. */
 export type SheetEntry = { readonly id: string } & Change
 
@@ -55,8 +59,8 @@ export const sheetEntriesIn = (from: string) => `
   (select string_agg(id::text, ',') from ${from}, unnest(born) as id) as born,
   (select json_agg(e) from (${otherEntriesOf(from)}) e) as entries`
 
-/** The entry of a usual new click. It has no state before it, of which nobody reads more than `was_stages`. */
-const USUAL = {
+/** The entry of a usual new click. */
+const USUAL: NewState = {
   stages: CLICKED,
   tracked: true,
   bot_id: null,
@@ -68,7 +72,7 @@ const USUAL = {
   revenue_pending: null,
   conversions: null,
   was_stages: null,
-} as unknown as Change
+}
 
 /** The entries by click. */
 export function entriesByClick({ born, entries }: SheetEntries): Map<string, readonly Change[]> {
@@ -107,13 +111,24 @@ function statesIn(click: FixedClick, entry: Change): SignedState[] {
   ]
 }
 
-/** A key that is equal only for states of which equal facts are made. */
-function stateKey(state: ClickState): string {
-  const { stages, tracked, bot_id, revenue, revenue_pending, conversions } = state
-  const amounts = [revenue === null ? '' : toMillionths(revenue), toMillionths(revenue_pending ?? '0')]
-  const counts = [state.approved ?? 0, state.pending ?? 0, state.rejected ?? 0]
-  return [stages, tracked, bot_id, state.cost_counts === true, ...amounts, ...counts, conversions].join(' ')
+/** The parts of `stateKey`: of each column, what facts are made of. */
+const KEY_PARTS: { readonly [name in keyof ClickState]: (value: ClickState[name]) => unknown } = {
+  stages: stages => stages,
+  tracked: tracked => tracked,
+  bot_id: bot_id => bot_id,
+  revenue: revenue => revenue && toMillionths(revenue),
+  cost_counts: counts => counts === true,
+  approved: count => count ?? 0,
+  pending: count => count ?? 0,
+  rejected: count => count ?? 0,
+  revenue_pending: amount => toMillionths(amount ?? '0'),
+  conversions: conversions => conversions,
 }
+const KEY_COLUMNS = Object.keys(KEY_PARTS) as (keyof ClickState)[]
+
+/** A key that is equal only for states of which equal facts are made. */
+const stateKey = (state: ClickState): string =>
+  KEY_COLUMNS.map(name => (KEY_PARTS[name] as (value: unknown) => unknown)(state[name])).join(' ')
 
 /** The states that remain after those that are equal and have opposite signs have cancelled. */
 function netStates(states: readonly SignedState[]): readonly SignedState[] {

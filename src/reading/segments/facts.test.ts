@@ -32,7 +32,7 @@ const change = fc.record(
     stages: fc.constantFrom(1, 3, 35, 127),
     tracked: fc.constant(true),
     bot_id: fc.constantFrom(newId(5), newId(6)),
-    revenue: fc.option(fc.constantFrom('1', '2.500000', '-0.000001')),
+    revenue: fc.option(fc.constantFrom('1', '1.00', '2.500000', '-0.000001')),
     cost_counts: fc.constant(true),
     approved: fc.option(fc.nat(2)),
     pending: fc.option(fc.nat(2)),

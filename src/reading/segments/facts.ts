@@ -180,7 +180,6 @@ export function net(rows: readonly FactRow[]): FactRow[] {
   // Only rows of the same millisecond can be equal, so the others need no key.
   const taken = new Set<number>()
   for (const { sign, ms } of rows) if (sign === -1) taken.add(ms)
-  if (taken.size === 0) return inOrder([...rows])
   const left = rows.filter(({ ms }) => !taken.has(ms))
   for (const row of cancelled(rows.filter(({ ms }) => taken.has(ms)))) left.push(row)
   return inOrder(left)

@@ -15,7 +15,7 @@ import { aClick } from '../../../tests/support/visits.ts'
 import { DAY_MS } from '../../contract/days.ts'
 import type { Click } from '../../intake/clicks/click.ts'
 import { storeAbsentClicks, storeClicks } from '../../intake/clicks/store.ts'
-import { sealAll } from './seal.ts'
+import { mostRests, sealAll } from './seal.ts'
 
 const SECRET = 'a secret that only tests know'
 let fresh: FreshDatabase
@@ -133,15 +133,21 @@ test('a portion is sealed completely or not at all: where a segment cannot be st
 
 test('a portion has five thousand clicks, the oldest first, however many share a sheet', async () => {
   const { org_id } = await seedSignedIn(house)
-  await store([click(org_id)])
-  for (let at = 0; at < 10; at += 1) await store(Array.from({ length: 500 }, () => click(org_id)))
-  await store([click(org_id)])
+  const midnight = Date.now() - (Date.now() % DAY_MS)
+  const made = () => ({ ...click(org_id), id: newId(midnight) })
+  await store([made()])
+  for (let at = 0; at < 10; at += 1) await store(Array.from({ length: 500 }, made))
+  await store([made()])
   await seal()
   const { rows } = await fresh.database.reads.query('select rows from segments where org_id = $1 order by id', [org_id])
   assert.deepEqual(
     rows.map(segment => segment.rows),
     [5001, 1],
   )
+})
+
+test('sealing that is behind rests less', () => {
+  assert.deepEqual([0, 14_999, 15_000, 30_000, -60_000].map(mostRests), [undefined, undefined, 8, 1, undefined])
 })
 
 test('organizations that share a transaction have separate facts and separate visitor hashes', async () => {

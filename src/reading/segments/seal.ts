@@ -33,20 +33,26 @@ const ENTRIES =
 export const WAITING_COUNT = `sum(${ENTRIES})::int as waiting`
 
 /**
- * The oldest sheet, and the last one of a full portion, which counts entries, because a sheet has between one and five hundred. Each sheet has at least one, so
- * no more sheets are read than a portion has entries.
+ * The oldest sheet, and the last one of a full portion. A portion is counted in entries, because a sheet has between one and five hundred. Each sheet has at
+ * least one, so no more sheets are read than a portion has entries.
  */
 const NEXT_PORTION = `
-  select min(id::text) as oldest, min(id::text) filter (where entries >= ${PORTION}) as bound from (
+  select min(id::text collate "C") as oldest, min(id::text collate "C") filter (where entries >= ${PORTION}) as bound from (
     select id, sum(${ENTRIES}) over (order by id rows unbounded preceding) as entries
     from (select * from click_sheet where org_id = $1 order by id limit ${PORTION}) first
   ) sheets`
 
-/** How far sealing may be behind, and how many times as long as a portion took it then rests at most, so that it catches up on a busy machine. */
 const HURRIES = [
-  { behind_ms: 30_000, most_rests: 1 },
-  { behind_ms: 15_000, most_rests: 8 },
+  { from_ms: 30_000, most_rests: 1 },
+  { from_ms: 15_000, most_rests: 8 },
 ] as const
+
+/**
+ * How many times as long as a portion took sealing rests at most after it, so that it catches up on a busy machine; undefined: as other background work. It is
+ * behind by the age of the oldest sheet, by this machine's clock.
+ */
+export const mostRests = (behind_ms: number): number | undefined =>
+  HURRIES.find(({ from_ms }) => behind_ms >= from_ms)?.most_rests
 
 const TAKE = `
   with taken as (
@@ -85,7 +91,7 @@ export async function sealAll(
       const sealed = await sealPortion(pool, org_id, visitorHashOf(secrets, org_id))
       isMore = sealed?.isFull === true
       const behind_ms = Date.now() - (sealed?.oldest_ms ?? Date.now())
-      await pace?.rest(began, signal, HURRIES.find(hurry => behind_ms >= hurry.behind_ms)?.most_rests)
+      await pace?.rest(began, signal, mostRests(behind_ms))
     }
 }
 

@@ -6,7 +6,7 @@ import type { SoakPoint } from './watch.ts'
 
 const mean = (values: readonly number[]) => values.reduce((sum, one) => sum + one, 0) / values.length
 
-export function factsOf(points: readonly SoakPoint[]): string[] {
+export function figuresOf(points: readonly SoakPoint[]): string[] {
   const change = (of: (point: SoakPoint) => number, digits = 0) => {
     const at = (number: 2 | 4) => median(quarter(points, number).map(of)).toFixed(digits)
     return `${at(2)} → ${at(4)}`
