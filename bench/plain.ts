@@ -1,5 +1,6 @@
 // The reference for conversions: connections that each commit plain rows of 24 columns, one after another.
 import pg from 'pg'
+import { answerParent } from './answering.ts'
 
 /** Returns the rows committed per second to the database of `connection`. */
 export type PlainJob = { connection: pg.ClientConfig; connections: number; seconds: number }
@@ -39,11 +40,4 @@ async function insertUntil(client: pg.Client, until: number): Promise<number> {
   return count
 }
 
-process.on('message', (job: PlainJob) => {
-  insertPlainly(job).then(
-    measured => process.send?.({ measured }),
-    (error: unknown) => process.send?.({ failed: error instanceof Error ? error.message : String(error) }),
-  )
-})
-process.on('disconnect', () => process.exit())
-console.log('open at its parent')
+answerParent(insertPlainly)

@@ -1,5 +1,6 @@
 // The process of the visitors and senders of a soak: redirects at a steady rate, and conversions on clicks that these redirects made some seconds
 // before.
+import { answerParent } from '../answering.ts'
 import { toUuid } from '../../src/contract/ids.ts'
 import { Load, type Measured } from '../load.ts'
 import { conversion, requestsOf } from '../requests.ts'
@@ -147,11 +148,4 @@ async function obey(order: TrafficOrder): Promise<TrafficAnswer> {
   return order === 'take' ? traffic.take() : traffic.end()
 }
 
-process.on('message', (order: TrafficOrder) => {
-  obey(order).then(
-    measured => process.send?.({ measured }),
-    (error: unknown) => process.send?.({ failed: error instanceof Error ? error.message : String(error) }),
-  )
-})
-process.on('disconnect', () => process.exit())
-console.log('open at its parent')
+answerParent(obey)
