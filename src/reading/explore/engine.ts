@@ -41,7 +41,8 @@ export class FilesGone extends Error {}
 const IDLE_MS = 5 * MINUTE_MS
 
 /**
- * DuckDB's limit in the child, which grows to twice as much. It is enough to group ten million clicks by a parameter whose value is different for each of them.
+ * The most that DuckDB keeps in memory; the whole child grows to more than twice as much. It is enough to group ten million clicks by a parameter with seven million
+ * values.
  */
 const MEMORY = '200MB'
 const MOST_THREADS = 2

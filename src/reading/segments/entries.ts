@@ -54,11 +54,6 @@ const NONE: Record<(typeof CLICK_STATE_FIELDS)[number], string> = {
 /** Amounts are read as text, because JSON has no exact decimals. */
 const AS_TEXT: Partial<Record<keyof ClickState, string>> = { revenue: '::text', revenue_pending: '::text' }
 
-/** SQL of the columns of `SheetEntries` for the rows `from` of `click_sheet`. */
-export const sheetEntriesIn = (from: string) => `
-  (select string_agg(id::text, ',') from ${from}, unnest(born) as id) as born,
-  (select json_agg(e) from (${otherEntriesOf(from)}) e) as entries`
-
 /** The entry of a usual new click. */
 const USUAL: NewState = {
   stages: CLICKED,

@@ -93,7 +93,7 @@ export type VisitorHash = (visitor_id: string) => bigint
 export const visitorHashIn = ({ visitor_id }: FixedClick, hash: VisitorHash): bigint | null =>
   visitor_id === null ? null : hash(visitor_id)
 
-/** The fact of a click in a state, with `visitorHashIn` the click. The columns are spelled out, because spreading objects takes three times as long. */
+/** The fact of a click in a state; `visitor` is its visitor's hash. The columns are spelled out, because spreading objects takes three times as long. */
 export function factOf(click: FixedClick, state: ClickState, visitor: bigint | null): Fact {
   const isCosting = state.cost_counts === true
   return {

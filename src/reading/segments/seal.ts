@@ -10,7 +10,7 @@ import type { Secrets } from '../../ground/db/secrets.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openPace, type Pace } from '../../ground/pace.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
-import { entriesByClick, factRowsByDay, type SheetEntries, sheetEntriesIn } from './entries.ts'
+import { entriesByClick, factRowsByDay, otherEntriesOf, type SheetEntries } from './entries.ts'
 import { FIXED, type FixedClick, type VisitorHash } from './facts.ts'
 import { partsOf } from './parts.ts'
 import { insertSegments, withSegmentsLock } from './store.ts'
@@ -58,7 +58,8 @@ const TAKE = `
   with taken as (
     delete from click_sheet where org_id = $1 and id <= $2 returning born, born_otherwise, changes, conversions_were, conversions
   )
-  select ${sheetEntriesIn('taken')}`
+  select (select string_agg(id::text, ',') from taken, unnest(born) as id) as born,
+    (select json_agg(e) from (${otherEntriesOf('taken')}) e) as entries`
 
 // These columns never change, so they may be read after the sheets.
 const READ = `
@@ -90,22 +91,21 @@ export async function sealAll(
       const began = performance.now()
       const sealed = await sealPortion(pool, org_id, visitorHashOf(secrets, org_id))
       isMore = sealed?.isFull === true
-      const behind_ms = Date.now() - (sealed?.oldest_ms ?? Date.now())
-      await pace?.rest(began, signal, mostRests(behind_ms))
+      await pace?.rest(began, signal, mostRests(sealed?.behind_ms ?? 0))
     }
 }
 
-/** `isFull`: more may be left. `oldest_ms`: when the oldest sheet was written. Undefined where another process has the turn. */
+/** `isFull`: more may be left. `behind_ms`: the age of the oldest sheet. Undefined where another process has the turn. */
 async function sealPortion(
   pool: pg.Pool,
   org_id: number,
   hash: VisitorHash,
-): Promise<{ isFull: boolean; oldest_ms: number | undefined } | undefined> {
+): Promise<{ isFull: boolean; behind_ms: number } | undefined> {
   return withSegmentsLock(pool, org_id, async client => {
     const { rows } = await client.query<{ oldest: string | null; bound: string | null }>(NEXT_PORTION, [org_id])
     const { oldest = null, bound = null } = rows[0] ?? {}
     await sealUpTo(client, org_id, bound ?? LAST_ID, hash)
-    return { isFull: bound !== null, oldest_ms: oldest === null ? undefined : timeOfId(oldest) }
+    return { isFull: bound !== null, behind_ms: oldest === null ? 0 : Date.now() - timeOfId(oldest) }
   })
 }
 
