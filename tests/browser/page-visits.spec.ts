@@ -11,7 +11,8 @@ type Site = { address: string; host: string; close(): Promise<void> }
 async function startSite(tags: Record<string, string>, tracker: string): Promise<Site> {
   const server = createServer(({ url = '' }, response) => {
     const name = url.split('?', 1)[0]?.slice(1) ?? ''
-    const tag = tags[name] === undefined ? '' : `<script src="${tracker}/sluice.js" ${tags[name]} defer></script>`
+    const own = tags[name] === undefined ? '' : `<script src="${tracker}/sluice.js" ${tags[name]} defer></script>`
+    const tag = name === 'neutral' ? tags[name] : own
     const policy = name === 'strict' ? { 'content-security-policy': `script-src ${tracker}; connect-src 'none'` } : {}
     response.writeHead(200, { 'content-type': 'text/html', ...policy })
     const noscript = name === 'image' ? (tags['noscript'] ?? '') : ''
@@ -68,8 +69,8 @@ test.beforeEach(async ({ owner, sluice }) => {
     decorated: `${tag} data-decorate="${site.host}:sub1"`,
     unknown: 'data-campaign="no-such-key"',
   })
-  const { noscript } = await send(owner, 'GET', `/api/campaigns/${campaign.id}/tag`)
-  tags['noscript'] = String(noscript)
+  const { noscript, neutral_script } = await send(owner, 'GET', `/api/campaigns/${campaign.id}/tag`)
+  Object.assign(tags, { noscript: String(noscript), neutral: String(neutral_script) })
 })
 test.afterEach(() => site.close())
 
@@ -120,9 +121,11 @@ test('a link that is pressed before the answer leads on, and it is one click', a
   await expect.poll(async () => [...(await clicks(owner))]).toEqual([offerOf(page).get('c')])
 })
 
-test('the middle button, the keyboard and a button lead to the offer of the click', async ({ browser }) => {
+test('under its neutral name the middle button, the keyboard and a button lead to the offer of the click', async ({
+  browser,
+}) => {
   const page = await visitor(browser)
-  await page.goto(`${site.address}/page`)
+  await page.goto(`${site.address}/neutral`)
   const id = await idOn(page)
   const opened = page.context().waitForEvent('page')
   await page.locator('#on').click({ button: 'middle' })

@@ -15,6 +15,21 @@ export const serveScript = endpoint({
     'Marks the click as landed, and points links to /o at the offer of the click. With data-campaign it reports the visit of the page itself.',
 })
 
+export const serveNeutralScript = endpoint({
+  route: 'GET /:name.js',
+  access: 'anyone',
+  visit: true,
+  hosts: 'any',
+  summary: 'The same script under a neutral name',
+  description:
+    'Each host has one name of eight letters, which no list of a content blocker can have. It is in neutral_script of GET /api/campaigns/{id}/tag.',
+  answers: {
+    200: { words: 'The script, for an hour', type: 'text/javascript', headers: ['ETag'] },
+    304: { words: 'The browser has it: If-None-Match names its ETag', headers: ['ETag'] },
+    404: { words: 'It is not the name of this host', type: 'text/plain' },
+  },
+})
+
 export const landVisitor = endpoint({
   route: 'POST /l/:click',
   access: 'anyone',

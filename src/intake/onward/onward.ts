@@ -23,7 +23,7 @@ import { COME_BACK } from '../clicks/while-paused.ts'
 import type * as api from './api.ts'
 import type { Landed } from './landed.ts'
 import { channelOfPage, goalOfPage } from './page-goal.ts'
-import { serveScript } from './script.ts'
+import { serveNeutralScript, serveScript } from './script.ts'
 
 type OnwardParts = {
   live: Pick<LiveCampaigns, 'campaign' | 'object' | 'find' | 'search'>
@@ -33,6 +33,7 @@ type OnwardParts = {
 
 type OnwardDeeds = {
   serveScript: Deed<typeof api.serveScript>
+  serveNeutralScript: Deed<typeof api.serveNeutralScript>
   landVisitor: Deed<typeof api.landVisitor>
   goOn: Deed<typeof api.goOn>
   goOnWithoutId: Deed<typeof api.goOnWithoutId>
@@ -65,6 +66,7 @@ export function onwardDeeds(parts: OnwardParts): OnwardDeeds {
   const onward = (ground: Ground, visit: Visit) => goOn(parts, ground, visit)
   return {
     serveScript: (_ground, visit) => serveScript(visit),
+    serveNeutralScript,
     landVisitor: (ground, visit) => land(parts, ground, visit),
     goOn: onward,
     goOnWithoutId: onward,

@@ -114,6 +114,9 @@ export const readPageTag = endpoint({
   summary: 'Read the tag for the pages of a campaign',
   reply: z.object({
     script: z.string(),
+    neutral_script: z
+      .string()
+      .meta({ description: 'The same script under a name that only this host has, for blockers' }),
     noscript: z.string().meta({ description: 'The image for pages without JavaScript' }),
     sites: z.array(z.string()),
   }),

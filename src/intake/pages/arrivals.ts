@@ -4,18 +4,21 @@ import { type Context, idOf } from '../../ground/room.ts'
 import { domainAddresses } from '../../traffic/domains/addresses.ts'
 import type { Click, PageVisit } from '../clicks/click.ts'
 import { untrackedReason } from '../clicks/untracked.ts'
+import { neutralName } from '../onward/script.ts'
 import { requireCampaignOf } from './servers.ts'
 import * as api from './api.ts'
 
 /** The tag, under the campaign's domain or else under the address that the caller used. Refuses `object_not_found`. */
 export async function readPageTag(
-  { db, actor, origin }: Context<typeof api.readPageTag>,
+  { db, secrets, actor, origin }: Context<typeof api.readPageTag>,
   { params }: Call<typeof api.readPageTag>,
 ) {
   const { key, sites, domain_id } = await requireCampaignOf(db, actor.org_id, idOf(params.id))
   const base = (await domainAddresses(db, actor.org_id))(domain_id)?.origin ?? origin ?? ''
+  const tag = (name: string) => `<script src="${base}/${name}.js" data-campaign="${key}" defer></script>`
   return {
-    script: `<script src="${base}/sluice.js" data-campaign="${key}" defer></script>`,
+    script: tag('sluice'),
+    neutral_script: tag(neutralName(secrets, URL.parse(base)?.host ?? '')),
     // With the whole address of the page, so that its parameters are read.
     noscript: `<noscript><img src="${base}/v/${key}.gif" width="1" height="1" alt="" referrerpolicy="no-referrer-when-downgrade"></noscript>`,
     sites,

@@ -359,6 +359,26 @@ test('the tag names the campaign and holds only the image for pages without Java
   assert.deepEqual(tag['sites'], ['shop.example'])
 })
 
+test('the script has a neutral name too, which is the same for each campaign of a host', async () => {
+  const [one, other] = [await pages.campaign(), await pages.campaign()]
+  const tagOf = async (id: string) => (await house.call('GET', `/api/campaigns/${id}/tag`, owner)).data()
+  const { neutral_script } = await tagOf(one.id)
+  const name = String(neutral_script).match(/localhost:8080\/([a-z]{8})\.js/)?.[1]
+  assert.equal(
+    neutral_script,
+    `<script src="http://localhost:8080/${name}.js" data-campaign="${one.key}" defer></script>`,
+  )
+  assert.equal((await tagOf(other.id))['neutral_script'], String(neutral_script).replace(one.key, other.key))
+  const asked = (path: string, headers = {}) =>
+    house.call('GET', path, { headers: { host: 'localhost:8080', ...headers } })
+  const [own, plain] = await Promise.all([asked(`/${name}.js`), asked('/sluice.js')])
+  assert.deepEqual([own.statusCode, own.body, own.headers['etag']], [200, plain.body, plain.headers['etag']])
+  assert.equal((await asked(`/${name}.js`, { 'if-none-match': String(own.headers['etag']) })).statusCode, 304)
+  for (const unknown of ['/abcdefgh.js', `/${name}a.js`, `/${String(name).toUpperCase()}.js`])
+    assert.equal((await asked(unknown)).statusCode, 404, unknown)
+  assert.equal((await house.call('GET', `/${name}.js`, { headers: { host: 'elsewhere.test' } })).statusCode, 404)
+})
+
 test('browsers are told that a page may send JSON', async () => {
   const { key } = await pages.campaign()
   const answer = await house.call('OPTIONS', `/v/${key}`, {

@@ -18,6 +18,7 @@ let other: SignedIn
 const D1 = 'd1.test'
 const D2 = 'd2.test'
 let id = ''
+let id2 = ''
 
 const did = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, body?: object, as = owner) => {
   const reply = await house.call(method, url, { cookie: as.cookie, ...(body && { body }) })
@@ -39,7 +40,7 @@ before(async () => {
   owner = await seedSignedIn(house)
   other = await seedSignedIn(house)
   id = await active(D1)
-  await active(D2)
+  id2 = await active(D2)
   await seedCampaign(house.database, owner.org_id, { key: 'spring' })
   await seedCampaign(house.database, other.org_id, { key: 'theirs' })
 })
@@ -135,6 +136,7 @@ describe('the dashboard is not there', () => {
         .toSorted(),
       [
         'GET /.well-known/proof/:nonce',
+        'GET /:name.js',
         'GET /c/:key',
         'GET /k/:click.gif',
         'GET /o',
@@ -151,6 +153,22 @@ describe('the dashboard is not there', () => {
       ],
     )
   })
+})
+
+test('the script has a neutral name of its own on each host; that of another host is an unknown path', async () => {
+  const { rows } = await house.database.reads.query('select id from campaigns where org_id = $1', [owner.org_id])
+  const nameOn = async (domain_id: string) => {
+    await did('PATCH', `/api/campaigns/${toWireId(rows[0].id)}`, { domain_id })
+    const { neutral_script } = await did('GET', `/api/campaigns/${toWireId(rows[0].id)}/tag`)
+    const [, host, path] = /src="http:\/\/([^/]+)(\/[a-z]{8}\.js)"/.exec(String(neutral_script)) ?? []
+    return { host, path: String(path) }
+  }
+  const [one, other] = [await nameOn(id), await nameOn(id2)]
+  assert.deepEqual([one.host, other.host], [D1, D2])
+  for (const { host, path } of [one, other]) assert.equal((await house.visit(String(host), path)).status, 200)
+  const unknown = await house.visit(D1, other.path)
+  assert.deepEqual([unknown.status, unknown.body], [404, 'not found\n'])
+  assert.equal((await house.visit(MAIN_HOST, one.path)).status, 404)
 })
 
 test('only Host says where a request came to', async () => {

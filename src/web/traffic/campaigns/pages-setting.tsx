@@ -39,7 +39,7 @@ export function PagesSetting({ id }: { id: string }) {
     >
       <div className="flex flex-col gap-6">
         <Loaded query={tag} what="tag">
-          {({ script, noscript, sites }) => (
+          {({ script, neutral_script, noscript, sites }) => (
             <div className="flex max-w-2xl flex-col gap-3">
               {sites.length === 0 && (
                 <Note kind="warning">
@@ -48,6 +48,7 @@ export function PagesSetting({ id }: { id: string }) {
                 </Note>
               )}
               <CodeBlock label="Tag, for the head of each page" text={script} />
+              <CodeBlock label="The same tag, if a content blocker stops sluice.js" text={neutral_script} />
               <CodeBlock label="For pages without JavaScript" text={noscript} />
             </div>
           )}
