@@ -80,20 +80,25 @@ export async function fillClicks(
   const today = dayStart(now)
   const first = today - (DAYS - 1) * DAY_MS
   await ensurePartitions(database.schema, 'clicks', first, now)
-  const days = Array.from({ length: DAYS }, (_, day) => first + day * DAY_MS)
-  const fillNext = async (): Promise<void> => {
-    for (let day = days.shift(); day !== undefined; day = days.shift()) {
-      const end = Math.min(day + DAY_MS, now)
-      await database.worker.query(INSERT_DAY, [org_id, day, end, campaigns, offers, perDay])
-      await countDay(database.worker, [org_id], day)
-    }
-  }
-  await Promise.all(Array.from({ length: LANES }, fillNext))
+  await eachDay(first, DAYS, async day => {
+    const end = Math.min(day + DAY_MS, now)
+    await database.worker.query(INSERT_DAY, [org_id, day, end, campaigns, offers, perDay])
+    await countDay(database.worker, [org_id], day)
+  })
   await database.worker.query(INSERT_SPEND, [org_id, campaigns, dayOf(first), new Date(now)])
 }
 
+/** Fills `count` days from `first`, by concurrent statements. */
+export async function eachDay(first: number, count: number, fill: (day: number) => Promise<unknown>): Promise<void> {
+  const days = Array.from({ length: count }, (_, day) => first + day * DAY_MS)
+  const fillNext = async (): Promise<void> => {
+    for (let day = days.shift(); day !== undefined; day = days.shift()) await fill(day)
+  }
+  await Promise.all(Array.from({ length: LANES }, fillNext))
+}
+
 /** Appends the counters of a day's clicks, as the previous version does. */
-export async function countDay(pool: pg.Pool, orgs: number[], day: number): Promise<void> {
+async function countDay(pool: pg.Pool, orgs: number[], day: number): Promise<void> {
   const name = new Date(day).toISOString().slice(0, 10)
   await pool.query(INSERT_SHEETS, [orgs, idAt(day), idAt(day + DAY_MS), name])
 }
