@@ -64,6 +64,8 @@ async function start(file: string, { env = {}, execArgv = [], cwd }: Settings) {
     execArgv,
     serialization: 'advanced',
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    // A signal to the group of the terminal is the parent's to answer, which still needs this process.
+    detached: true,
     ...(cwd === undefined ? {} : { cwd }),
   })
   const output: string[] = []

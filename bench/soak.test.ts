@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { newId } from '../src/contract/ids.ts'
@@ -184,6 +187,28 @@ test('a soak of some seconds has exact books and a figure for everything in each
   assert.ok(Object.keys(points.at(-1)?.tables ?? {}).length > 0)
   assert.deepEqual(
     readdirSync(tmpdir()).filter(name => name.startsWith(`sluice-bench-${process.pid}-`)),
+    [],
+  )
+})
+
+test('Ctrl-C, which reaches all processes of the terminal, ends a soak early with exact books and no folder left @detail', async () => {
+  const file = join(import.meta.dirname, 'soak/soak.ts')
+  const soak = spawn(process.execPath, [file, '--minutes', '5', '--clicks', '30', '--conversions', '5'], {
+    detached: true,
+  })
+  const closed = once(soak, 'close')
+  const said = text(soak.stdout)
+  for await (const line of createInterface(soak.stderr)) {
+    if (!line.includes('conversions a second')) continue
+    process.kill(-(soak.pid ?? 0), 'SIGINT')
+    break
+  }
+  soak.stderr.resume()
+  const [code] = await closed
+  assert.match(await said, /holds {2}books +exact/)
+  assert.equal(code, 0, await said)
+  assert.deepEqual(
+    readdirSync(tmpdir()).filter(name => name.startsWith(`sluice-bench-${soak.pid}-`)),
     [],
   )
 })

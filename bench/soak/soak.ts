@@ -50,7 +50,7 @@ const tell = (line: string) =>
 try {
   tell(`beginning${await remarkOnNeighbours()}`)
   const ending = new AbortController()
-  process.once('SIGTERM', () => ending.abort())
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort())
   const soaked = await runSoak(terms, tell, ending.signal)
   if (json !== undefined) writeFileSync(json, `${JSON.stringify({ terms, ...soaked })}\n`)
   if (svg !== undefined && soaked.points.length > 1) writeFileSync(svg, drawSoak(soaked.points))
