@@ -69,7 +69,7 @@ const DEFAULT: Omit<Plan, 'parts'> = {
 
 const LARGE = { ...DEFAULT, clicks: 10_000_000, deepAfter: 1_000_000, memorySeconds: 300 }
 
-/** The plan for a million clicks and five minutes, or for ten million. */
+/** The plan for a million clicks, or for ten million. */
 export function planFor({ large = false, only }: { large?: boolean; only?: readonly Part[] }): Plan {
   return { ...(large ? LARGE : DEFAULT), parts: new Set(only ?? PARTS) }
 }
