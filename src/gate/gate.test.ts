@@ -240,7 +240,13 @@ test('routes that no right covers are closed to keys, and unknown routes answer 
   assert.equal((await house.call('POST', '/api/auth/sign-in/email', { key: full, body: {} })).statusCode, 403)
   assert.equal((await house.call('GET', '/api/auth/get-session', { key: 'nonsense' })).statusCode, 403)
   assert.equal((await house.call('GET', '/%61pi/auth/get-session', { key: 'nonsense' })).statusCode, 403)
-  for (const route of ['/api/nowhere', '/.well-known/oauth-protected-resource', '/assets/none.js']) {
+  for (const route of [
+    '/api/nowhere',
+    '/.well-known/oauth-protected-resource',
+    '/assets/none.js',
+    '/v/summer',
+    '/k/summer',
+  ]) {
     const answer = await house.call('GET', route)
     assert.equal(answer.statusCode, 404)
     assert.equal(answer.data()['error'], 'not found')

@@ -20,7 +20,7 @@ const DOCS = join(import.meta.dirname, 'docs')
 const SWAGGER = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 
 /** The paths without pages. Unknown addresses below them get a JSON 404. */
-const PROGRAM_PATHS = '(api|mcp|oauth|\\.well-known|assets|c|o|l|m|postback|hooks|healthz|readyz|metrics)'
+const PROGRAM_PATHS = '(api|mcp|oauth|\\.well-known|assets|c|o|l|v|k|m|postback|hooks|healthz|readyz|metrics)'
 const NO_PAGES = new RegExp(`^/${PROGRAM_PATHS}(/|$|\\?)`)
 /** Misspellings of those paths. They get a 404 too, because a program would take a page with status 200 for success. */
 const MISSPELLED = new RegExp(`^/+${PROGRAM_PATHS}(/|$|\\?|%2f)`, 'i')

@@ -7,16 +7,17 @@ import { expect, send, test } from './dashboard.ts'
 
 type Site = { address: string; host: string; close(): Promise<void> }
 
-/** A site whose page at `/<name>` has the tag with the attributes of that name, and its offer at `/offer`. */
+/** A site whose page at `/<name>` has the tag with the attributes of that name (twice if it is `none`), and its offer at `/offer`. */
 async function startSite(tags: Record<string, string>, tracker: string): Promise<Site> {
   const server = createServer(({ url = '' }, response) => {
     const name = url.split('?', 1)[0]?.slice(1) ?? ''
     const own = tags[name] === undefined ? '' : `<script src="${tracker}/sluice.js" ${tags[name]} defer></script>`
-    const tag = name === 'neutral' ? tags[name] : own
+    const tag = name === 'neutral' ? tags[name] : name === 'none' ? own + own : own
     const policy = name === 'strict' ? { 'content-security-policy': `script-src ${tracker}; connect-src 'none'` } : {}
     response.writeHead(200, { 'content-type': 'text/html', ...policy })
     const noscript = name === 'image' ? (tags['noscript'] ?? '') : ''
-    const links = `<a id="on" href="${tracker}/o">Continue</a> <button data-sluice-offer>Play</button> <a id="shop" href="http://${host}/offer?x=1">Shop</a>`
+    const links = `<a id="on" href="${tracker}/o">Continue</a> <form action="/sent"><button data-sluice-offer>Play</button></form>
+      <div data-sluice-offer><a href="#">Buy</a></div> <a id="shop" href="http://${host}/offer?x=1&q=M%FCller">Shop</a>`
     response.end(`<!doctype html><title>${name}</title>${tag}<body><h1>${name}</h1>${links}${noscript}`)
   })
   server.listen(0, '127.0.0.1')
@@ -137,8 +138,11 @@ test('under its neutral name the middle button, the keyboard and a button lead t
   await page.waitForURL(/offer/)
   expect(offerOf(page).get('c')).toBe(id)
   await page.goBack()
-  await page.getByRole('button', { name: 'Play' }).click()
-  await page.waitForURL(/offer\?c=/)
+  for (const one of [page.getByRole('button', { name: 'Play' }), page.getByRole('link', { name: 'Buy' })]) {
+    await one.click()
+    await page.waitForURL(/offer\?c=/)
+    await page.goBack()
+  }
 })
 
 test('before consent nothing is stored or sent, links lead on all the same, and consent can be taken back', async ({
@@ -167,6 +171,7 @@ test('before consent nothing is stored or sent, links lead on all the same, and 
   await page.evaluate('sluice.consent(false)')
   expect(await stored()).toBe('')
   expect(await page.evaluate('sluice.click_id')).toBe(null)
+  expect(await page.evaluate("sluice.convert('lead')")).toBe(null)
   expect((await clicks(owner)).size).toBe(1)
 })
 
@@ -193,7 +198,10 @@ test('a page that is prerendered counts when it is shown, and never if it is not
   expect([offerOf(page).get('c'), offerOf(page).get('s')]).toEqual([id, 'shown'])
 })
 
-test('without storage the id is kept in memory and links alone, and only named hosts get it', async ({ browser }) => {
+test('without storage the id is kept in memory and links alone, a second tag counts nothing, and only named hosts get the id', async ({
+  browser,
+  owner,
+}) => {
   const page = await visitor(browser)
   await page.goto(`${site.address}/none`)
   const id = await idOn(page)
@@ -201,11 +209,12 @@ test('without storage the id is kept in memory and links alone, and only named h
   await page.locator('#shop').click()
   await page.waitForURL(/offer/)
   expect(page.url()).not.toContain(id)
+  expect([...(await clicks(owner))]).toEqual([id])
   await page.goto(`${site.address}/decorated`)
   const decorated = await idOn(page)
   await page.locator('#shop').click()
   await page.waitForURL(/offer/)
-  expect([offerOf(page).get('sub1'), offerOf(page).get('x')]).toEqual([decorated, '1'])
+  expect(new URL(page.url()).search).toBe(`?x=1&q=M%FCller&sub1=${decorated}`)
 })
 
 test('a page reports conversions, whose outcome it learns, and never an error', async ({ browser, owner }) => {
@@ -285,7 +294,8 @@ test('the page of a campaign shows the tag, takes sites, tells what arrived and 
   sluice,
 }) => {
   await page.goto(`/campaigns/${campaign.id}`)
-  await expect(page.getByText(`data-campaign="${campaign.key}" defer`)).toBeVisible()
+  await expect(page.getByText(`sluice.js" data-campaign="${campaign.key}" defer`)).toBeVisible()
+  await expect(page.getByText(/\/[a-z]{8}\.js" data-campaign/)).toBeVisible()
   await expect(page.getByText('Nothing yet.')).toBeVisible()
   await page.getByLabel('Sites').fill(`${site.host}\nnot a site/`)
   await page.getByRole('button', { name: 'Save campaign' }).click()

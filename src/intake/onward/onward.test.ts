@@ -153,6 +153,27 @@ test('the click is found by the query, by the address of the landing page, or by
   await isLanded(id)
 })
 
+test("a page's link that names its campaign leads there, though the visitor's last click is of another campaign or workspace", async () => {
+  const own = await aWay()
+  const { id, cookies } = await arrive(own.key)
+  const cookie = cookies.map(text => text.split(';')[0]).join('; ')
+  const destination = { type: 'redirect', url: 'https://page.example/?c={click_id}' }
+  const neighbour = await seedSignedIn(house)
+  const [campaign, foreign] = [
+    await made('campaigns', { name: 'P', destination }),
+    await made('campaigns', { name: 'F', destination }, house, neighbour),
+  ]
+  for (const { key } of [campaign, foreign])
+    assert.equal((await go(`/o?k=${String(key)}`, { cookie })).headers.location, 'https://page.example/?c=')
+  const ofForeign = await go(`/o?k=${String(foreign['key'])}&click_id=${id}`)
+  assert.equal(ofForeign.headers.location, 'https://page.example/?c=')
+  assert.equal(await statusOf(id), 0)
+  const referer = `https://landing.example/?click_id=${id}`
+  assert.equal(await goesTo(`/o?k=${String(campaign['key'])}`, { referer }), 'offer.example')
+  assert.equal(await goesTo(`/o?k=${own.key}`, { cookie }), 'offer.example')
+  await isLanded(id)
+})
+
 test('HEAD, prefetches and crawlers are led on and raise nothing', async () => {
   const { key } = await aWay()
   const { id } = await arrive(key)

@@ -107,13 +107,20 @@ async function land(parts: OnwardParts, { secrets }: Ground, visit: Visit): Prom
 const UNKNOWN_CLICK: Answer = { status: 404, headers: PLAIN, body: 'No such click.\n' }
 
 async function goOn(parts: OnwardParts, { secrets }: Ground, visit: Visit): Promise<Answer> {
-  // On a domain, only clicks of the domain's organization.
-  const ids = idsOf(visit).filter(id => isOfHost(visit.host, organizationOfClick(secrets.clickKey, id) ?? 0))
-  const { click, isUnsure } = await firstClick(parts, ids)
-  if (click !== undefined) return await onByClick(parts, visit, click)
   const campaign = await campaignNamed(parts, visit)
+  // On a domain, only clicks of the domain's organization.
+  const isOpenHere = (id: string) => {
+    const org_id = organizationOfClick(secrets.clickKey, id) ?? 0
+    return isOfHost(visit.host, org_id) && (campaign === undefined || org_id === campaign.org_id)
+  }
+  const named = await firstClick(parts, idsOf(visit).filter(isOpenHere))
+  if (named.click !== undefined) return await onByClick(parts, visit, named.click)
+  const last = await firstClick(parts, lastClickOf(visit).filter(isOpenHere))
+  // The visitor's last click may be of another campaign than the page.
+  if (last.click !== undefined && (campaign === undefined || last.click.campaign_id === campaign.id))
+    return await onByClick(parts, visit, last.click)
   if (campaign !== undefined) return await onWithout(parts, visit, campaign)
-  return isUnsure ? LATER : { ...NOT_FOUND, is_unknown: true }
+  return named.isUnsure || last.isUnsure ? LATER : { ...NOT_FOUND, is_unknown: true }
 }
 
 async function onByClick(parts: OnwardParts, visit: Visit, click: FoundClick): Promise<Answer> {
@@ -213,7 +220,7 @@ async function firstClick({ clicks }: OnwardParts, ids: readonly string[]): Prom
 
 const QUERY_NAMES = ['click_id', 'clickid', 'sluice_click']
 
-/** The click ids of a request, most certain first: from the path, the query, the landing page's URL, the visitor's cookie. */
+/** The click ids that a request names, most certain first: in the path, the query, the landing page's URL. */
 function idsOf({ params, url, headers }: Visit): string[] {
   const { referer } = headers
   const sent = [
@@ -222,10 +229,14 @@ function idsOf({ params, url, headers }: Visit): string[] {
     ...QUERY_NAMES.map(name => queryOf(typeof referer === 'string' ? referer : '').get(name)),
   ]
   const ids = sent.map(text => (text == null ? undefined : toUuid(text)))
-  return [...new Set([...ids, clickOfCookie(headers['cookie'])])].filter(id => id !== undefined)
+  return [...new Set(ids)].filter(id => id !== undefined)
 }
 
-function queryOf(url: string): URLSearchParams {
+/** The id of the visitor's last click with a landing page, from their cookie. */
+const lastClickOf = ({ headers }: Visit): string[] => [clickOfCookie(headers['cookie'])].filter(id => id !== undefined)
+
+/** The parameters of an address. */
+export function queryOf(url: string): URLSearchParams {
   const at = url.indexOf('?')
   return new URLSearchParams(at < 0 ? '' : url.slice(at + 1).split('#', 1)[0])
 }

@@ -1,11 +1,13 @@
-/* <script src="https://your-tracker/sluice.js" data-click="click_id" defer></script>
-   Reads the click id from the URL, marks the click as landed, and points links to /o, or with data-sluice-offer, at its offer.
-   With data-campaign: reports the visit itself. With data-bot: reports a Mini App's launch. */
+// <script src="https://your-tracker/sluice.js" data-click="click_id" defer></script>
+// Reads the click id from the URL, marks the click as landed, and points links to /o, or with data-sluice-offer, at its offer.
+// With data-campaign: reports the visit itself. With data-bot: reports a Mini App's launch.
 ;(() => {
   const script = document.currentScript
   if (!script || !script.src) return
   const base = new URL('.', script.src).href
   const { bot, campaign, consent, storage, decorate, click } = script.dataset
+  // A second tag of the campaign on the page would count a second visit.
+  if (campaign && (window.sluice || {}).campaign === campaign) return
   const name = click || 'click_id'
   const KEY = campaign ? `sluice_${campaign}` : 'sluice_click'
   const ID = /^([0-9a-hjkmnp-tv-z]{26}|[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12})$/i
@@ -22,12 +24,17 @@
   const whenShown = deed =>
     document.prerendering ? document.addEventListener('prerenderingchange', deed, { once: true }) : deed()
   const beacon = (path, body) => attempt(() => navigator.sendBeacon(base + path, body))
+  let isAllowed = consent !== 'wait'
   /** Resolves with the answer; with false for a refusal, with null if three tries fail. */
   const post = (path, body, waits = [1000, 5000]) =>
     new Promise(go => go(fetch(base + path, { method: 'POST', body, keepalive: true })))
       .then(answer => (answer.ok ? answer.json() : answer.status > 499 ? Promise.reject() : false))
       .catch(() =>
-        waits[0] ? new Promise(go => setTimeout(go, waits[0])).then(() => post(path, body, waits.slice(1))) : null,
+        waits[0]
+          ? new Promise(go => setTimeout(go, waits[0])).then(() =>
+              isAllowed ? post(path, body, waits.slice(1)) : null,
+            )
+          : null,
       )
 
   if (bot) {
@@ -54,22 +61,29 @@
     const [, , parameter] = hosts.find(([, host]) => host && host === link.host) || []
     if (!parameter || !id) return
     const url = new URL(link.href)
-    url.searchParams.set(parameter, id)
+    const others = url.search.slice(1).split('&')
+    // As text, because URLSearchParams would write the other parameters anew.
+    url.search = [...others.filter(pair => pair && pair.split('=')[0] !== parameter), `${parameter}=${id}`].join('&')
     link.href = url
   }
   const press = event => {
-    const on = event.target.closest && event.target.closest('a,area,[data-sluice-offer]')
+    // Also through shadow roots.
+    const on = event
+      .composedPath()
+      .find(one => one.matches && one.matches('a:not([href^="#"]),area,[data-sluice-offer]'))
     if (!on) return
     // The link may have been added later.
-    if (on.matches('a,area')) lead(on)
-    else if (event.type === 'click') location.assign(offer())
+    if (on.href) return lead(on)
+    if (event.type !== 'click') return
+    // A button would submit its form.
+    event.preventDefault()
+    location.assign(offer())
   }
   for (const type of ['pointerdown', 'click', 'auxclick', 'contextmenu']) document.addEventListener(type, press, true)
 
   if (campaign) {
     const path = `v/${campaign}`
     const TOKEN = `${KEY}_t`
-    let isAllowed = consent !== 'wait'
     /** The page token, the click that was known before, and the report that is not acknowledged yet. */
     let token, had, report
     /** @type {Promise<string | null>} */
@@ -89,6 +103,8 @@
     const visit = isLoad => {
       if (!isAllowed) return Promise.resolve(null)
       const begin = done => {
+        // It may have been refused while the page was not shown.
+        if (!isAllowed) return done(null)
         const u = location.href
         // A page that was left before the answer sends its token again.
         const [old, at] = ((isLoad && session(TOKEN)) || '').split(' ')
@@ -123,6 +139,7 @@
       return `${base}o/v/${token}?k=${campaign}&u=${text(location.href.slice(0, 3000))}&r=${text(document.referrer.slice(0, 500))}${had ? `&c=${text(had)}` : ''}`
     }
     const shown = (window.sluice = {
+      campaign,
       click_id: null,
       visit: () => visit(),
       consent(isGiven) {
@@ -132,6 +149,7 @@
         if (isAllowed) return
         id = token = report = undefined
         shown.click_id = null
+        last = Promise.resolve(null)
         drop(KEY)
         drop(TOKEN)
         keepCookie('', 0)

@@ -69,6 +69,17 @@ const arrivalOf = ({ received_at, via, page, site, click_id, untracked_reason, .
 })
 
 function refusalOf({ received_at, reason, body }: RefusedRow) {
-  const { via, page, site } = JSON.parse(body) as { via: PageVisit['via']; page: string | null; site: string | null }
+  const { via, page, site } = readRefused(body)
   return { received_at, via, page, site, click_id: null, tracked: false, reason }
+}
+
+type RefusedPage = Pick<PageVisit, 'via' | 'page' | 'site'>
+
+/** Reports that an earlier version kept may have been cut off. */
+function readRefused(body: string): RefusedPage {
+  try {
+    return JSON.parse(body) as RefusedPage
+  } catch {
+    return { via: 'script', page: null, site: null }
+  }
 }

@@ -276,11 +276,13 @@ test('the image does the same', async () => {
     [200, 'image/gif', 'no-store'],
   )
   assert.deepEqual((await eventsOf(click))[0]?.['claimed'], { value: '7.5', currency: 'USD' })
+  await image('type=lead&nonce=a?b')
+  assert.equal((await eventsOf(click)).find(({ type }) => type === 'lead')?.['nonce'], 'a?b')
   assert.equal((await image('type=nonsense')).statusCode, 400)
   assert.equal((await pages.get(`/k/${click}.gif?type=lead`, { referer: 'https://evil.example/' })).statusCode, 403)
   assert.equal(
     (await house.call('HEAD', `/k/${click}.gif?type=lead`, { headers: { referer: `${SITE}/` } })).statusCode,
     200,
   )
-  assert.equal((await eventsOf(click)).length, 1)
+  assert.equal((await eventsOf(click)).length, 2)
 })

@@ -16,6 +16,7 @@ import type { FoundClick } from '../clicks/found.ts'
 import { Nonce } from '../events/api.ts'
 import type { Conversions } from '../events/conversions.ts'
 import { eventId } from '../events/identity.ts'
+import { queryOf } from '../onward/onward.ts'
 import { readBody } from './report.ts'
 import { admitReport, type PageTools } from './visits.ts'
 import { JSON_HEADERS, pixel } from './answers.ts'
@@ -93,7 +94,7 @@ export function conversionDeeds(tools: ConversionTools) {
     async reportConversionByImage(_ground: unknown, visit: Visit): Promise<Answer> {
       if (visit.method === 'HEAD') return pixel(200)
       try {
-        await record(visit, () => Object.fromEntries(new URLSearchParams(visit.url.split('?', 2)[1] ?? '')))
+        await record(visit, () => Object.fromEntries(queryOf(visit.url)))
         return pixel(200)
       } catch (error) {
         return pixel(error instanceof z.ZodError ? 400 : error instanceof Refusal ? error.status : 503)

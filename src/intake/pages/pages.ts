@@ -8,12 +8,12 @@ import { Refusal, refuse, retryInAMinute } from '../../contract/refusals.ts'
 import type { Answer, Deed, Visit } from '../../ground/room.ts'
 import { isAhead } from '../clicks/agent.ts'
 import { isPageToken, tokenKey } from '../clicks/page-tokens.ts'
-import type { WayOn } from '../onward/onward.ts'
+import { queryOf, type WayOn } from '../onward/onward.ts'
 import { JSON_HEADERS, pixel } from './answers.ts'
 import type * as api from './api.ts'
 import { listArrivals, readPageTag } from './arrivals.ts'
 import { type ConversionTools, conversionDeeds } from './conversions.ts'
-import { isListed, readBody, siteOfRequest, webAddress } from './report.ts'
+import { asVisit, isListed, readBody, siteOfRequest, webAddress } from './report.ts'
 import { createPageServer, deletePageServer, listPageServers } from './servers.ts'
 import { admitReport, campaignOfKey, type PageTools, recordReport } from './visits.ts'
 
@@ -59,8 +59,6 @@ async function countVisit(tools: PageTools, visit: Visit): Promise<Answer> {
 const originOf = ({ headers, is_secure }: Visit): string =>
   `${is_secure ? 'https' : 'http'}://${String(headers['host'] ?? '')}`
 
-const queryOf = (url: string): URLSearchParams => new URLSearchParams(url.split('?', 2)[1] ?? '')
-
 async function countByImage(tools: PageTools, visit: Visit): Promise<Answer> {
   const campaign = await campaignOfKey(tools.live, visit.params['key'] ?? '', visit)
   if (campaign === undefined) return pixel(404)
@@ -100,8 +98,9 @@ async function goOn(tools: PageTools, wayOn: WayOn, visit: Visit): Promise<Answe
   const page = webAddress(query.get('u'))
   const site = siteOfRequest(visit, page)
   const isRecorded = visit.method !== 'HEAD' && !isAhead(visit.headers) && isListed(campaign, site)
-  if (!isRecorded) return await wayOn.without(visit, campaign)
+  const asOnPage = asVisit(visit, page?.href ?? '')
+  if (!isRecorded) return await wayOn.without(asOnPage, campaign)
   const report = { campaign, visit, token, via: 'onward' as const, page, known: query.get('c') ?? undefined }
   const stored = await recordReport(tools, report, { site, isServer: false })
-  return stored === undefined ? await wayOn.without(visit, campaign) : await wayOn.byClick(visit, stored.click_id)
+  return stored === undefined ? await wayOn.without(asOnPage, campaign) : await wayOn.byClick(visit, stored.click_id)
 }

@@ -13,6 +13,8 @@ const BODY_BYTES = 16_384
 /** Longer addresses are read up to here. */
 const URL_BYTES = 8192
 const PAGE_LENGTH = 500
+/** No name of a host is longer. */
+const SITE_LENGTH = 255
 /** Of the forms of click ids: on the wire, and as a uuid without and with dashes. */
 const ID_LENGTHS: ReadonlySet<number> = new Set([26, 32, 36])
 /** No page passes on more ids. */
@@ -58,6 +60,9 @@ export const isListed = ({ sites }: Pick<LiveCampaign, 'sites'>, site: URL | und
 export const pageText = (page: URL | undefined): string | null =>
   page === undefined ? null : `${page.origin}${page.pathname}`.slice(0, PAGE_LENGTH)
 
+/** The site as it is stored. */
+export const siteText = (site: URL | undefined): string | null => site?.host.slice(0, SITE_LENGTH) ?? null
+
 /**
  * The visit with the parameters of `query`, the address of a page. `visitor_id` continues a visitor who was here before, because a page of another site
  * has no cookie of Sluice's. `address` is the visitor's if a page's server reports the visit.
@@ -69,10 +74,13 @@ export function asVisit(
 ): Visit {
   const { params, headers, peer, host, is_secure, body } = visit
   const cookie = visitor_id == null ? undefined : `vis_id=${visitor_id}`
-  const ip = address !== undefined && isIP(address) !== 0 ? address : visit.ip
   // Cookies of the request are of another page, if there are any.
   const own = headers['cookie'] === cookie ? headers : { ...headers, cookie }
-  return { method: 'GET', url: query, params, headers: own, ip, peer, host, is_secure, body }
+  const by = { method: 'GET', url: query, params, headers: own, host, is_secure, body }
+  // As its own peer, so that the country is that of the address, not what a proxy says of the server.
+  return address !== undefined && isIP(address) !== 0
+    ? { ...by, ip: address, peer: address }
+    : { ...by, ip: visit.ip, peer }
 }
 
 /** The texts in the query of a page that could be click ids, as uuids. */

@@ -197,11 +197,20 @@ test('a site that is not listed counts nothing, and is listed under Refused', as
   )
   const run = await house.call('POST', `/api/refused-events/${String(refused[0]?.['id'])}/run`, { ...owner, body: {} })
   assert.equal(run.data()['code'], 'cannot_run_again')
-  const arrivals = (await house.call('GET', `/api/campaigns/${id}/arrivals`, owner)).data()['data'] as Record<
-    string,
-    unknown
-  >[]
-  assert.equal(arrivals.filter(({ reason, click_id }) => reason === 'site_not_listed' && click_id === null).length, 7)
+  const refusedArrivals = async () => {
+    const answer = await house.call('GET', `/api/campaigns/${id}/arrivals`, owner)
+    assert.equal(answer.statusCode, 200, answer.body)
+    const arrivals = answer.data()['data'] as Record<string, unknown>[]
+    return arrivals.filter(({ reason, click_id }) => reason === 'site_not_listed' && click_id === null)
+  }
+  assert.equal((await refusedArrivals()).length, 7)
+  const longest = { u: `https://evil.example/${'p'.repeat(600)}?${'\\'.repeat(7000)}` }
+  await pages.report(key, longest, { origin: `https://${'a'.repeat(5000)}.example` })
+  await eventually('the largest report is kept', async () => (await refusedArrivals()).length === 8)
+  await house.database.worker.query('update refused_events set body = left(body, 20) where campaign_id = $1', [
+    toUuid(id),
+  ])
+  assert.equal((await refusedArrivals()).length, 8, 'an earlier version may have cut them off')
 })
 
 test('a visit without a usable token, with a bad body, too large, or of an unknown key is refused and stored nowhere', async () => {
@@ -292,8 +301,8 @@ test('the way on leads to the address that a campaign chooses, and without a cli
   assert.equal((await pages.get(`/o/${click_id}`)).headers.location, `https://own.example/?c=${click_id}&s=a`)
   const without = await pages.get(`/o?k=${key}`)
   assert.deepEqual([without.statusCode, without.headers.location], [302, 'https://own.example/?c=&s='])
-  const ahead = await pages.get(`/o/v/${pageToken()}?k=${key}&u=${SITE}/`, { 'sec-purpose': 'prefetch' })
-  assert.equal(ahead.headers.location, 'https://own.example/?c=&s=')
+  const ahead = await pages.get(`/o/v/${pageToken()}?k=${key}&u=${SITE}/?sub1=b`, { 'sec-purpose': 'prefetch' })
+  assert.equal(ahead.headers.location, 'https://own.example/?c=&s=b')
   assert.equal((await pages.get('/o?k=no-such-key')).statusCode, 404)
   assert.equal((await clicksOf(house, id)).length, 1)
 })

@@ -15,7 +15,7 @@ import type { FoundClick } from '../clicks/found.ts'
 import type { StoredVisit } from '../clicks/page-visits.ts'
 import type { Landed } from '../onward/landed.ts'
 import type { Keeper } from '../refused-events/keep.ts'
-import { asVisit, hasOtherIds, idsIn, isListed, pageText, siteOfRequest } from './report.ts'
+import { asVisit, hasOtherIds, idsIn, isListed, pageText, siteOfRequest, siteText } from './report.ts'
 import type { PageServers } from './servers.ts'
 
 export type PageTools = {
@@ -39,8 +39,8 @@ type PageReport = {
   readonly known?: unknown
 }
 
-/** So much of a refused page's address is kept. */
-const KEPT_URL = 4000
+/** So much of a refused page's address is kept: even if each character is escaped, the whole report fits into what is kept of a body. */
+const KEPT_URL = 3500
 /** A visitor who comes back to a page within this time is on the same visit. */
 const SAME_VISIT_MS = 30 * MINUTE_MS
 
@@ -74,7 +74,7 @@ export function admitReport(
   const site = siteOfRequest(visit, page)
   if (secret === undefined && isListed(campaign, site)) return { site, isServer: false }
   const refused = (refusal: Refusal): never => {
-    const body = { via, site: site?.host ?? null, page: pageText(page), u: page?.href.slice(0, KEPT_URL) ?? null }
+    const body = { via, site: siteText(site), page: pageText(page), u: page?.href.slice(0, KEPT_URL) ?? null }
     const { org_id, id: campaign_id } = campaign
     void tools.keeper.keep({ org_id, surface: 'page', campaign_id, refusal, body, ...about, received_at: Date.now() })
     throw refusal
@@ -104,7 +104,7 @@ export async function recordReport(
     token,
     via: isServer ? ('server' as const) : report.via,
     page: pageText(page),
-    site: site?.host ?? null,
+    site: siteText(site),
   }
   const ids = idsIn(page)
   const inAddress = ids.length === 0 ? undefined : await clickInAddress(tools, campaign, ids)
