@@ -27,7 +27,7 @@ import { serveNeutralScript, serveScript } from './script.ts'
 
 type OnwardParts = {
   live: Pick<LiveCampaigns, 'campaign' | 'object' | 'find' | 'search'>
-  clicks: Pick<Clicks, 'find' | 'linkFor' | 'sharedLink' | 'pages'>
+  clicks: Pick<Clicks, 'find' | 'linkFor' | 'sharedLink' | 'pages' | 'unsettled'>
   landed: Pick<Landed, 'mark'>
 }
 
@@ -91,7 +91,7 @@ const LATER: Answer = {
   body: page('One moment', 'You will be taken on in a few seconds.'),
 }
 
-/** `isUnsure`: the click may exist, but the database could not be asked. */
+/** `isUnsure`: the click may exist, but the database could not be asked, or a journal may have it. */
 type ClickLookup = { click: FoundClick | undefined; isUnsure: boolean }
 
 async function land(parts: OnwardParts, { secrets }: Ground, visit: Visit): Promise<Answer> {
@@ -211,6 +211,7 @@ async function firstClick({ clicks }: OnwardParts, ids: readonly string[]): Prom
     try {
       const click = await clicks.find(id)
       if (click !== undefined) return { click, isUnsure: false }
+      isUnsure ||= clicks.unsettled()(id)
     } catch {
       isUnsure = true
     }

@@ -103,13 +103,18 @@ export function conversionDeeds(tools: ConversionTools) {
   }
 }
 
-/** The click of the path; undefined if there is none, or if it is too old. Refuses `service_unavailable` while the database is away. */
+/**
+ * The click of the path; undefined if there is none, or if it is too old. Refuses `service_unavailable` while the database is away, or while the click may
+ * be in a journal.
+ */
 async function clickOfPath({ ground, clicks }: PageTools, visit: Visit): Promise<FoundClick | undefined> {
   const id = toUuid(visit.params['click'] ?? '')
   if (id === undefined || timeOfId(id) < Date.now() - OLDEST_MS) return undefined
   const org_id = organizationOfClick(ground.secrets.clickKey, id)
   if (org_id === undefined || !isOfHost(visit.host, org_id)) return undefined
-  return await clicks.find(id).catch(() => {
+  const click = await clicks.find(id).catch(() => {
     throw retryInAMinute()
   })
+  if (click === undefined && clicks.unsettled()(id)) throw retryInAMinute()
+  return click
 }

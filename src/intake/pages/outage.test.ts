@@ -11,9 +11,12 @@ import { openTestHouse, seedKey, type TestHouse } from '../../../tests/support/h
 import { clicksOf, pagesOf, pageToken, SITE } from '../../../tests/support/pages.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { type Proxy, startProxy } from '../../../tests/support/proxy.ts'
-import { toUuid } from '../../contract/ids.ts'
+import { BROWSER } from '../../../tests/support/visits.ts'
+import { HOUR_MS } from '../../contract/days.ts'
+import { toUuid, toWireId } from '../../contract/ids.ts'
 import { connect, type Database } from '../../ground/db/connect.ts'
 import { auditBooks } from '../../reading/audit/audit.ts'
+import { mintClickId } from '../clicks/click-id.ts'
 
 test('every report gets an id while the database is away, and afterwards each visit is there once', async () => {
   const fresh = await useDatabase()
@@ -79,4 +82,24 @@ async function throughOutage([one, other]: [TestHouse, TestHouse], proxy: Proxy,
   for (const sent of handedOut)
     assert.equal((await one.call('GET', `/api/clicks/${sent}/trace`, owner)).statusCode, 200)
   assert.deepEqual(await auditBooks(database.reads, owner.org_id), [])
+  await isUnsureOfJournals(other, owner.org_id, proxy)
+}
+
+/** A click of a process that ended in the outage, whose journal is still to be stored, is not said to be unknown. */
+async function isUnsureOfJournals(house: TestHouse, org_id: number, proxy: Proxy): Promise<void> {
+  proxy.set('cut')
+  const click = toWireId(mintClickId(house.ground.secrets.clickKey, org_id))
+  const headers = { ...BROWSER, origin: SITE }
+  const ask = () =>
+    Promise.all([
+      house.call('GET', `/o/${click}`, { headers }),
+      house.call('POST', `/k/${click}`, { payload: '{"type":"lead"}', headers }),
+    ])
+  const statuses = async () => (await ask()).map(({ statusCode }) => statusCode)
+  assert.deepEqual(await statuses(), [503, 503])
+  proxy.set('flow')
+  const older = toWireId(mintClickId(house.ground.secrets.clickKey, org_id, Date.now() - HOUR_MS))
+  const isBack = async () => (await house.call('GET', `/o/${older}`, { headers })).statusCode === 404
+  await eventually('the database is back', isBack)
+  assert.deepEqual(await statuses(), [503, 503])
 }

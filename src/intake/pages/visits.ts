@@ -21,7 +21,7 @@ import type { PageServers } from './servers.ts'
 export type PageTools = {
   readonly ground: Ground
   readonly live: LiveCampaigns
-  readonly clicks: Pick<Clicks, 'find' | 'pages'>
+  readonly clicks: Pick<Clicks, 'find' | 'pages' | 'unsettled'>
   readonly landed: Pick<Landed, 'mark'>
   readonly keeper: Pick<Keeper, 'keep'>
   readonly servers: Pick<PageServers, 'isKnown'>
