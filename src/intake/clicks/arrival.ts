@@ -31,7 +31,7 @@ import { PAUSED_PATH } from './while-paused.ts'
 /** What a visit is read, decided and stored with. */
 export type VisitParts = {
   live: LiveCampaigns
-  places: Pick<Places, 'isSpent' | 'take'>
+  places: Pick<Places, 'isSpent' | 'take' | 'putBack'>
   spending: Pick<Spending, 'note'>
   links: Pick<InviteLinks, 'give' | 'shared'>
   /** What `decide` reads. */
@@ -91,7 +91,7 @@ export function courseWithinCaps(parts: VisitParts, arrival: Arrival): Course | 
     let [at, needed] = [first, wanted]
     // Each try finds one more cap that is used up; a chain of offers is no longer than MOST_CHAINED_OFFERS.
     for (let tries = 0; tries <= MOST_CHAINED_OFFERS + 1 && needed.length > 0; tries += 1) {
-      if (await places.take(needed, arrival.ms)) return at
+      if (await places.take(needed, arrival.ms)) return { ...at, caps: needed }
       at = decide(arrival.traffic, view, arrival)
       needed = capsTakenBy(parts, arrival, at)
     }
@@ -145,11 +145,15 @@ export function clickOfVisit(parts: VisitParts, arrival: Arrival, course: Course
   }
 }
 
-/** Adds the click's cost to the caps on spend. */
-export function noteSpending({ live, spending }: VisitParts, click: Click, ms: number): void {
+/** Adds the cost of a click that was stored to the caps on cost. A visit that is a click which was there before adds nothing, and gives its places back. */
+export function settleCaps({ live, spending, places }: VisitParts, click: Click, { caps }: Course, ms: number): void {
+  if (click.joined_to !== undefined) {
+    if (caps !== undefined) places.putBack(caps, ms)
+    return
+  }
   if (!click.tracked || click.cost === null || click.campaign_id === null) return
-  const caps = capsOnClick(live, click.campaign_id, click.offer_id, 'cost')
-  if (caps.length > 0) spending.note(caps, click.cost, ms)
+  const onCost = capsOnClick(live, click.campaign_id, click.offer_id, 'cost')
+  if (onCost.length > 0) spending.note(onCost, click.cost, ms)
 }
 
 /** The visitor's visits of this campaign. */

@@ -3,7 +3,7 @@
 import type { Visit } from '../../ground/room.ts'
 import type { AddressTemplate } from '../../traffic/addresses/macros.ts'
 import type { ChannelPlace } from '../../traffic/addresses/into-channel.ts'
-import type { LiveCampaign, LiveChannel, LiveTrafficSource } from '../../traffic/campaigns/live.ts'
+import type { LiveCampaign, LiveCap, LiveChannel, LiveTrafficSource } from '../../traffic/campaigns/live.ts'
 import type { Agent } from './agent.ts'
 import type { CostReader } from './cost.ts'
 import type { ParameterReader, Parameters } from './parameters.ts'
@@ -57,6 +57,8 @@ export type Course = {
   readonly offer_id: string | null
   /** The offer whose cap the visitor takes a place of. Null if they go to a URL or a bot that only credits the offer. */
   readonly taken_by: string | null
+  /** The caps on clicks that the visit took a place of. */
+  readonly caps?: readonly LiveCap[]
   readonly landing_id: string | null
   readonly bot_id: string | null
   /** Whether the click flow has a condition on the last visit, so that this visit must be remembered. */

@@ -11,8 +11,8 @@ import {
   arrivalOf,
   clickOfVisit,
   courseWithinCaps,
-  noteSpending,
   outcomeOf,
+  settleCaps,
   type VisitParts,
 } from './arrival.ts'
 import type { Click, PageVisit } from './click.ts'
@@ -61,9 +61,9 @@ export function openPageVisits(parts: VisitParts, pool: pg.Pool): PageVisits {
     visits[outcomeOf(judged, course, true)] += 1
     if (judged.isCounted) parts.unfilled.note(arrival.traffic, arrival.parameters, visit.url, arrival.ms)
     const click = pageClickOf(parts, sent, judged, course, isPaced && arrival.isCounted)
-    noteSpending(parts, click, arrival.ms)
     const click_id = await parts.joining.store(click)
     if (click_id === undefined) return undefined
+    settleCaps(parts, click, course, arrival.ms)
     if (click.joined_to !== undefined) return { click_id: click.joined_to, isJoined: true }
     parts.found.note(click)
     return { click_id, isJoined: false }

@@ -13,8 +13,8 @@ import {
   arrivalOf,
   clickOfVisit,
   courseWithinCaps,
-  noteSpending,
   outcomeOf,
+  settleCaps,
   type VisitParts,
   visitsHere,
 } from './arrival.ts'
@@ -75,13 +75,13 @@ async function record(parts: VisitParts, arrival: Arrival, course: Course): Prom
   const { traffic, parameters, visit, ms, isCounted } = arrival
   if (isCounted) parts.unfilled.note(traffic, parameters, visit.url, ms)
   const click = clickOfVisit(parts, arrival, course)
-  noteSpending(parts, click, ms)
   const chosen = course.into && chooseLink(parts.links, arrival, course.into, click.tracked)
   // Awaits only a promise: any other wait could move the click to a later batch than clicks without a link.
   const link = chosen instanceof Promise ? await chosen : chosen
   if (link?.own_id !== undefined) click.link_id = link.own_id
   if (link?.shared !== undefined) click.shared = link.shared
   const click_id = await (isJoinable(traffic, click) ? storeJoinable(parts, click) : parts.batches.store(click))
+  if (click_id !== undefined) settleCaps(parts, click, course, ms)
   if (click_id !== undefined && click.landing_id !== null && click.joined_to === undefined)
     parts.found.note({ ...click, id: click_id })
   const answer = redirect(arrival, course, click_id, link)

@@ -1,6 +1,7 @@
 // Visits that pages report: one click for each, whatever the browser sends and in whatever order, and nothing of a site that is not listed.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { capsAs } from '../../../tests/support/caps.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { type TestHouse, useHouse } from '../../../tests/support/house.ts'
 import { clicksOf, pagesOf, pageToken, SITE } from '../../../tests/support/pages.ts'
@@ -127,6 +128,26 @@ test('a redirect and a page with the same click id of an ad platform are one cli
   }
   assert.equal((await clicksOf(house, id)).length, 12)
   assert.deepEqual(await auditBooks(house.database.reads, owner.org_id), [])
+})
+
+test('a redirect and a page that are one click take one place of a cap on clicks, and add one cost, in both orders and at once', async () => {
+  const { id, key } = await pages.campaign({ cost: { model: 'cpc', amount: 0.1 } })
+  const caps = capsAs(house, owner)
+  const capOn = (metric: string) => caps.cap(id, { object: 'campaign', metric, limit: 100, period: 'total' })
+  const [onClicks, onCost] = [await capOn('clicks'), await capOn('cost')]
+  for (let at = 0; at < 20; at += 1) {
+    const both = [
+      () => redirect(key, `?gclid=c${at}`),
+      () => pages.report(key, { u: `${SITE}/?gclid=c${at}` }, {}, `10.0.1.${at}`),
+    ]
+    if (at % 3 === 0) await Promise.all(both.map(one => one()))
+    else for (const one of at % 3 === 1 ? both : both.toReversed()) await one()
+  }
+  assert.equal((await clicksOf(house, id)).length, 20)
+  await eventually('the use is reported', async () => {
+    const [clicks, cost] = [await caps.read(onClicks.id), await caps.read(onCost.id)]
+    return clicks.used === 20 && clicks.reserved === 0 && cost.used === 2
+  })
 })
 
 test('redirects of campaigns without sites stay clicks of their own', async () => {

@@ -7,7 +7,7 @@ import { announceChange } from '../campaigns/live.ts'
 import type { CapMetric, CapPeriod } from './api.ts'
 import { msOf, periodAt, unitsOf } from './period.ts'
 
-/** What a process reports: `used` places were taken by visitors, `beyond` visitors came without a place, `returned` places are given back. */
+/** What a process reports: `used` places were taken by visitors (below 0: some of an earlier report were not), `beyond` visitors came without a place, `returned` places are given back. */
 type CapUse = {
   readonly cap_id: string
   readonly period_start: string

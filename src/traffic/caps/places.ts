@@ -26,6 +26,8 @@ export type Places = {
   isSpent(cap: LiveCap, ms: number): boolean
   /** Takes a place of each cap, or of none; false if a cap has none left. Waits if places must be reserved first. */
   take(caps: readonly LiveCap[], ms: number): boolean | Promise<boolean>
+  /** Gives back a place of each cap, taken at `ms` by a visit that turned out to be a click which was there before. */
+  putBack(caps: readonly LiveCap[], ms: number): void
   /** Reports the use and returns unused places. */
   close(): Promise<void>
 }
@@ -74,6 +76,13 @@ export function openPlaces({ db, log }: Pick<Ground, 'db' | 'log'>, patience_ms 
     take(caps, ms) {
       const all = caps.map(cap => placesOf(cap, ms))
       return all.every(places => places.hasPlace()) ? takeAll(all) : takeWaiting(caps, ms)
+    },
+    putBack(caps, ms) {
+      for (const cap of caps) {
+        const current = held.get(cap.id)
+        // Of another period or a changed cap: then its count is no longer looked at.
+        if (current?.isFor(cap, ms) === true) current.putBack()
+      }
     },
     async close() {
       await rounds.close()
@@ -146,6 +155,16 @@ class CapPlaces {
     if (this.#left <= this.#size / 4 && !this.#isReached && !this.#isUnknown()) void this.reserveMore()
   }
 
+  /** Gives back a place that was taken. If its use was reported already, the next report takes that back. */
+  putBack(): void {
+    if (this.#beyond > 0) {
+      this.#beyond -= 1
+      return
+    }
+    this.#left += 1
+    this.#used -= 1
+  }
+
   /** Reserves more places, one request at a time. Never rejects. */
   reserveMore(): Promise<void> {
     this.#reserving ??= this.#report('more').then(
@@ -173,13 +192,13 @@ class CapPlaces {
     if (this.#reserving !== undefined) return
     const isIdle = this.#left > 0 && this.#taken_at < idle_since
     if (isIdle) await this.giveBack()
-    else if (this.#used + this.#beyond > 0) await this.#report('none')
+    else if (this.#used !== 0 || this.#beyond > 0) await this.#report('none')
   }
 
   /** Reports the use and returns the unused places; false while more are being reserved. @throws the database's error */
   async giveBack(): Promise<boolean> {
     await this.#reserving
-    if (this.#left + this.#used + this.#beyond > 0) await this.#report('rest')
+    if (this.#left > 0 || this.#used !== 0 || this.#beyond > 0) await this.#report('rest')
     return this.#reserving === undefined
   }
 
