@@ -90,8 +90,8 @@ async function record(parts: VisitParts, arrival: Arrival, course: Course): Prom
 }
 
 /** Whether a page of the campaign may report the same visit: the ad platform loads the campaign link beside the page. */
-const isJoinable = ({ campaign }: CompiledCampaign, { platform }: Click): boolean =>
-  platform !== null && campaign.sites.length > 0
+const isJoinable = ({ campaign }: CompiledCampaign, { platform, tracked }: Click): boolean =>
+  tracked && platform !== null && campaign.sites.length > 0
 
 async function storeJoinable({ joining }: VisitParts, click: Click): Promise<string | undefined> {
   click.isJoinable = true

@@ -59,8 +59,8 @@ const READ_KEYS = `
   from unnest($2::uuid[]) as t(key)
   cross join lateral (select key, click_id, by_page from platform_visits where org_id = $1 and key = t.key limit 1) p`
 const MOVE_KEYS = `
-  update platform_visits p set click_id = t.click_id
-  from json_to_recordset($2) as t(key uuid, click_id uuid)
+  update platform_visits p set click_id = t.click_id, by_page = t.by_page
+  from json_to_recordset($2) as t(key uuid, click_id uuid, by_page boolean)
   where p.org_id = $1 and p.key = t.key`
 
 const ADD_ALIASES = `
@@ -180,14 +180,22 @@ async function joinByToken(client: pg.PoolClient, org_id: number, clicks: readon
 type HeldKey = { readonly key: string; readonly click_id: string; readonly by_page: boolean }
 type KeysOfClicks = ReadonlyMap<Click, readonly string[]>
 
-/** Of the clicks with a click id of an ad platform. */
+/**
+ * Of the clicks with a click id of an ad platform that are a person's visit. A crawler's or a prefetch's is none, so that it is never taken for the person
+ * who comes with the same id.
+ */
 const keysOf = (clicks: readonly Click[]): KeysOfClicks =>
-  new Map(clicks.filter(({ platform }) => platform !== null).map(click => [click, platformKeys(click)]))
+  new Map(
+    clicks
+      .filter(({ platform, tracked, visit }) => platform !== null && (tracked || visit?.untracked_reason === 'pace'))
+      .map(click => [click, platformKeys(click)]),
+  )
 
-/** A claim of each key by its first click, in a fixed order. */
+/** A claim of each key by its first click that counts, in a fixed order. */
 function keyRows(keys: KeysOfClicks): (HeldKey & { made_at: string })[] {
   const claims = new Map<string, HeldKey & { made_at: string }>()
-  for (const [{ id: click_id, way, visit }, own] of keys) {
+  for (const [{ id: click_id, way, visit, tracked }, own] of keys) {
+    if (!tracked) continue
     const made_at = visit?.received_at ?? new Date(timeOfId(click_id)).toISOString()
     for (const key of own) if (!claims.has(key)) claims.set(key, { key, click_id, by_page: way !== null, made_at })
   }
@@ -198,23 +206,25 @@ function keyRows(keys: KeysOfClicks): (HeldKey & { made_at: string })[] {
 async function joinByPlatform(client: pg.PoolClient, org_id: number, clicks: readonly Click[], joined: Joined) {
   const moved: { tokens: object[]; keys: object[] } = { tokens: [], keys: [] }
   const ofClicks = keysOf(clicks.filter(click => !joined.has(click)))
-  const claims = keyRows(ofClicks)
-  if (claims.length === 0) return moved
+  if (ofClicks.size === 0) return moved
   const { held } = await flight(client, {
-    claimed: onRows(CLAIM_KEYS, org_id, claims),
-    held: ask<HeldKey>(READ_KEYS, [org_id, claims.map(({ key }) => key)]),
+    claimed: onRows(CLAIM_KEYS, org_id, keyRows(ofClicks)),
+    held: ask<HeldKey>(READ_KEYS, [org_id, [...new Set([...ofClicks.values()].flat())]]),
   })
   const holders = new Map(held.map(row => [row.key, row]))
+  // The clicks of this batch that are another one, which a later click of the batch is then too.
+  const becoming = new Map<string, Pick<HeldKey, 'click_id' | 'by_page'>>()
   for (const [click, keys] of ofClicks) {
     const other = keys
       .map(key => holders.get(key))
       .find(one => one !== undefined && one.click_id !== click.id && one.by_page !== (click.way !== null))
     if (other === undefined) continue
-    joined.set(click, other.click_id)
+    const { click_id, by_page } = becoming.get(other.click_id) ?? other
+    becoming.set(click.id, { click_id, by_page })
+    joined.set(click, click_id)
     const { campaign_id, visit } = click
-    if (visit !== undefined) moved.tokens.push({ token: visit.token, campaign_id, click_id: other.click_id })
-    for (const key of keys)
-      if (holders.get(key)?.click_id === click.id) moved.keys.push({ key, click_id: other.click_id })
+    if (visit !== undefined) moved.tokens.push({ token: visit.token, campaign_id, click_id })
+    for (const key of keys) if (holders.get(key)?.click_id === click.id) moved.keys.push({ key, click_id, by_page })
   }
   return moved
 }

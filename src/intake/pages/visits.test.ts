@@ -8,10 +8,12 @@ import { clicksOf, pagesOf, pageToken, SITE } from '../../../tests/support/pages
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { aClick, BROWSER } from '../../../tests/support/visits.ts'
 import { HOUR_MS } from '../../contract/days.ts'
-import { toUuid, toWireId } from '../../contract/ids.ts'
+import { newId, toUuid, toWireId } from '../../contract/ids.ts'
 import { auditBooks } from '../../reading/audit/audit.ts'
 import { mintClickId } from '../clicks/click-id.ts'
+import type { Click } from '../clicks/click.ts'
 import { storeClicks } from '../clicks/store.ts'
+import { storeVisits } from '../clicks/store-visits.ts'
 
 let house: TestHouse
 let owner: SignedIn
@@ -128,6 +130,46 @@ test('a redirect and a page with the same click id of an ad platform are one cli
   }
   assert.equal((await clicksOf(house, id)).length, 12)
   assert.deepEqual(await auditBooks(house.database.reads, owner.org_id), [])
+})
+
+test('a click that does not count is never taken for the person who comes with the same id', async () => {
+  const { id, key } = await pages.campaign()
+  const prefetch = { 'sec-purpose': 'prefetch' }
+  const ahead = idIn(await pages.get(`/c/${key}?gclid=A`, prefetch))
+  const person = idOf(await pages.report(key, { u: `${SITE}/?gclid=A` }))
+  assert.notEqual(person, ahead)
+  assert.equal(idIn(await redirect(key, '?gclid=A')), person)
+  const reportedAhead = idOf(await pages.report(key, { u: `${SITE}/?gclid=B` }, prefetch))
+  assert.notEqual(idIn(await redirect(key, '?gclid=B')), reportedAhead)
+  assert.deepEqual(
+    (await clicksOf(house, id)).map(({ tracked, way }) => [tracked, way]),
+    [
+      [false, null],
+      [true, 'page'],
+      [false, 'page'],
+      [true, null],
+    ],
+  )
+})
+
+test('a redirect that is the same click as a page which is another redirect is that other one', async () => {
+  const { id } = await pages.campaign()
+  const { clickKey } = house.ground.secrets
+  const at = (fields: Partial<Click>) =>
+    aClick(clickKey, owner.org_id, { campaign_id: toUuid(id) ?? null, platform: 'meta', ...fields })
+  const first = at({ fbclid: 'Y' })
+  const received_at = new Date().toISOString()
+  const visit = { token: newId(), received_at, via: 'script', page: null, site: null, untracked_reason: null } as const
+  const page = at({ fbclid: 'Y', gclid: 'X', way: 'page', visit })
+  const second = at({ gclid: 'X' })
+  const store = (clicks: Click[]) => storeVisits(house.database.clicks, owner.org_id, clicks, false)
+  await store([first])
+  await store([page, second])
+  assert.deepEqual([page.joined_to, second.joined_to], [first.id, first.id])
+  const later = at({ gclid: 'X', way: 'page', visit: { ...visit, token: newId() } })
+  await store([later])
+  assert.equal(later.joined_to, first.id)
+  assert.equal((await clicksOf(house, id)).length, 1)
 })
 
 test('a redirect and a page that are one click take one place of a cap on clicks, and add one cost, in both orders and at once', async () => {
