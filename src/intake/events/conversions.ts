@@ -13,7 +13,7 @@ import { type Foreseen, foresee } from './foresee.ts'
 import { type ChatType, eventId, inChatId, onceId, ownNonce, startId } from './identity.ts'
 import type { Conversion, Revision } from './items.ts'
 import type { Revised } from './judge.ts'
-import { isUnconfirmed } from './organization-state.ts'
+import { awaitsPayout, isUnconfirmed } from './organization-state.ts'
 import { OrganizationQueues } from './queue.ts'
 import { conversionsEnded } from './metrics.ts'
 import { foundBy } from './reads.ts'
@@ -162,8 +162,8 @@ function recorder(pool: pg.Pool, queues: OrganizationQueues): (conversion: Conve
     if (outcome instanceof Refusal) throw outcome
     if (typeof outcome === 'boolean' || !('replayed' in outcome))
       throw new Error('a conversion got the outcome of another kind of item')
-    // A browser's report may be confirmed by the next one with its identity.
-    if (!isUnconfirmed(outcome.event)) replays.remember(recorded.id)
+    // The next report with its identity may confirm a browser's, or bring its payout.
+    if (!isUnconfirmed(outcome.event) && !awaitsPayout(outcome.event)) replays.remember(recorded.id)
     conversionsEnded.inc({ outcome: outcome.replayed ? 'repeated' : 'accepted' })
     return outcome
   }

@@ -3,22 +3,19 @@
  * of the items before it, and a duplicate within a batch is a replay like any other.
  */
 
-import { USD } from '../../contract/currencies.ts'
 import type { EventType } from '../../contract/event-types.ts'
-import { MAX_PAYOUT } from '../../contract/fields.ts'
 import { newId } from '../../contract/ids.ts'
 import { rungOfEvent, stageOf } from '../../contract/ladder.ts'
 import { Refusal, retryInAMinute } from '../../contract/refusals.ts'
 import { isOutside } from '../../ground/scope.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
-import { payoutInDollars } from '../../money/rates/payout.ts'
-import { type ForeignMoney, type CurrencyDay, type RatesRead, unknownRate } from '../../money/rates/rate-of-day.ts'
-import { dayReceived } from './booked-rates.ts'
+import type { ForeignMoney } from '../../money/rates/rate-of-day.ts'
 import type { Changes } from './changes.ts'
-import { inheritedPayout, paidInstead, typeOf } from './earned.ts'
+import { type Paid, paidInstead, payoutFor, typeOf } from './earned.ts'
 import type { Conversion, Item, Revision, Rise } from './items.ts'
 import { Judge, type Revised } from './judge.ts'
 import {
+  awaitsPayout,
   botOf,
   isUnconfirmed,
   type OrganizationState,
@@ -116,6 +113,7 @@ export class Decisions {
       if (isUnconfirmed(recorded)) return this.#confirmBy(item, recorded, click)
       if (item.source === 'browser')
         return { event: recorded, replayed: true, present: this.#judge.presentOf(recorded) }
+      if (awaitsPayout(recorded) && item.standing?.says !== 'pending') return this.#payFirst(item, recorded, click)
       if (click !== undefined && item.source === 'service') this.#linkAgain(item, click)
       if (item.standing !== undefined) {
         const repeated = this.#judge.applyRepeated(recorded, item)
@@ -132,7 +130,7 @@ export class Decisions {
     const start_id = startOf(item, this.#state)
     const started = start_id === undefined ? undefined : events.get(start_id)
     if (started !== undefined) return this.#merge(item, click, started)
-    const paid = payoutOf(item, click, this.#state.rateOf, this.#at)
+    const paid = payoutFor(item, click, this.#state.rateOf, this.#at)
     if (paid instanceof Refusal) return paid
     // If the network reported the offer's type before, unpaid, this event keeps the type of its call, so that the offer's type is counted once.
     const keepsType = type === item.type || this.#judge.wasUnpaid(item, type)
@@ -145,16 +143,41 @@ export class Decisions {
    */
   #confirmBy(item: Conversion, event: StoredEvent, click: KnownClick | undefined): Outcome {
     const present = this.#judge.presentOf(event)
-    const isEnded = item.source === 'browser' || item.standing?.says === 'pending' || present.status !== 'pending'
+    const isEnded = item.source === 'browser' || present.status !== 'pending'
     if (isEnded || click === undefined) return { event, replayed: true, present, payout: item.payout }
-    const paid = payoutOf(item, click, this.#state.rateOf, this.#at)
+    const paid = payoutFor(item, click, this.#state.rateOf, this.#at)
     if (paid instanceof Refusal) return paid
+    if (item.standing?.says === 'pending') return this.#holdReported(item, event, paid)
     const approved = this.#judge.approveUnconfirmed(event, paid.payout ?? '0', item)
     if (approved instanceof Refusal) return approved
     const { payout, money } = paid
     this.#confirm(event, { payout, payout_is_explicit: item.payout !== undefined, payload: item.payload })
     this.#pay(event, money, false)
     return { event, replayed: false, present: approved, payout: item.payout, paid_instead: paidInstead(event, click) }
+  }
+
+  /** A network puts a browser's report on hold. It stays outside the books; the end of the network's hold, or its next call, decides it. */
+  #holdReported(item: Conversion, event: StoredEvent, paid: Paid): Outcome {
+    const held = this.#judge.holdReported(event, paid, item)
+    if (held instanceof Refusal) return held
+    if (event.payload === null) {
+      event.payload = item.payload
+      this.#changes.merge(this.#org_id, event)
+    }
+    return { event, replayed: true, present: held, payout: item.payout }
+  }
+
+  /** The first report by a sender who can be trusted of a conversion that counted at once when a browser reported it: it brings the payout, unless a person has changed the conversion meanwhile. */
+  #payFirst(item: Conversion, event: StoredEvent, click: KnownClick | undefined): Outcome {
+    const present = this.#judge.presentOf(event)
+    if (click === undefined || present.seq > 0) return { event, replayed: true, present, payout: item.payout }
+    const paid = payoutFor(item, click, this.#state.rateOf, this.#at)
+    if (paid instanceof Refusal) return paid
+    const revised = this.#judge.payFirst(event, paid, item)
+    if (revised instanceof Refusal) return revised
+    Object.assign(event, { payout_is_explicit: true, payload: item.payload ?? event.payload })
+    this.#changes.merge(this.#org_id, event)
+    return { event, replayed: false, present: revised, payout: item.payout }
   }
 
   /** Takes a browser's report into the books, as if it had been recorded now. */
@@ -240,7 +263,7 @@ export class Decisions {
       offer_id: click.offer_id,
       type: item.type,
       payout,
-      payout_is_explicit: item.payout !== undefined,
+      payout_is_explicit: item.payout !== undefined && item.source !== 'browser',
       nonce: item.nonce,
       payload: item.payload,
       person_id: person.id,
@@ -279,37 +302,4 @@ export class Decisions {
     this.#changes.touch(this.#org_id, click)
     click.bot_id = item.bot.id
   }
-}
-
-/** The payout in US dollars, and its amount in another currency. */
-type Paid = { payout: string | null; money: ForeignMoney | undefined }
-
-/** The conversion's own payout, else the offer's, converted at the rate of the day it was received. Refuses `rate_unknown`. */
-function payoutOf(item: Conversion, click: KnownClick, rateOf: RatesRead, at: string): Paid | Refusal {
-  if (item.payout !== undefined) return { payout: item.payout, money: item.money }
-  const offerMoney = inheritedIn(item, click, at)
-  if (offerMoney === undefined) return { payout: inheritedPayout(item, click), money: undefined }
-  const rate = rateOf(offerMoney)
-  if (rate === undefined) return unknownRate(offerMoney)
-  const { dollars: payout, isTooMuch } = payoutInDollars(offerMoney.amount, rate.usd_per_unit)
-  if (isTooMuch) return tooMuch(offerMoney, payout)
-  return { payout, money: { original_amount: offerMoney.amount, currency: offerMoney.currency, ...rate } }
-}
-
-/** Refused as a doubtful rate, because most often an own rate was entered the wrong way round. */
-const tooMuch = ({ amount, currency, day }: CurrencyDay & { amount: string }, payout: string): Refusal =>
-  new Refusal('rate_unknown', {
-    error: `the offer's payout of ${amount} ${currency} is $${payout} by the rate of ${day}, more than ${MAX_PAYOUT.toLocaleString('en-US')}: correct the rate or the payout`,
-  })
-
-/** The offer's payout in another currency that a conversion inherits, and the UTC day of its rate; undefined if it is in dollars or there is none. */
-export function inheritedIn(
-  item: Conversion,
-  click: KnownClick,
-  at: string,
-): (CurrencyDay & { amount: string }) | undefined {
-  const currency = click.payout_currency ?? USD
-  if (item.payout !== undefined || currency === USD) return undefined
-  const amount = inheritedPayout(item, click)
-  return amount === null ? undefined : { amount, currency, day: dayReceived(item.received_at, at) }
 }

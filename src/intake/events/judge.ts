@@ -10,6 +10,7 @@ import { fromMillionths } from '../../money/billing/money.ts'
 import { withAmount, withOne } from '../counters/conversions.ts'
 import { type ForeignAmount, amountInDollars, dayReceived } from './booked-rates.ts'
 import type { Changes } from './changes.ts'
+import type { Paid } from './earned.ts'
 import type { Conversion, Revision, NetworkVerdict } from './items.ts'
 import {
   type OrganizationState,
@@ -52,8 +53,15 @@ type RepeatedReport = { readonly present: EventStanding; readonly payout: string
 /** The terms of a revision that no person made. */
 const BY_MACHINE = { reason: null, network_id: null, actor: null } as const
 
-/** The conversion's payout in its own currency. */
-function foreignOf({ money }: Conversion): ForeignAmount | undefined {
+/** The terms of a revision that the sender of a conversion causes. */
+function termsOf({ source, standing, act }: Conversion) {
+  const { network_id = null, reason = null } = standing ?? {}
+  const by = source === 'network' || source === 'dashboard' ? source : 'api'
+  return { ...BY_MACHINE, source: by, network_id, reason, ...(act === undefined ? {} : { act }) } as const
+}
+
+/** A conversion's payout in its own currency. */
+function foreignOf({ money }: Pick<Conversion, 'money'>): ForeignAmount | undefined {
   if (money === undefined) return undefined
   const { original_amount: amount, currency, usd_per_unit } = money
   return { amount, currency, usd_per_unit }
@@ -117,19 +125,30 @@ export class Judge {
     return held instanceof Refusal ? this.presentOf(event) : held.present
   }
 
+  /** Puts a browser's report on a network's hold, for the amount that the end of the hold approves. Nobody is told. */
+  holdReported(event: StoredEvent, { payout, money }: Paid, item: Conversion): EventStanding | Refusal {
+    const { received_at, standing } = item
+    const terms = {
+      ...termsOf(item),
+      foreign: foreignOf({ money }),
+      received_at,
+      hold_days: standing?.hold_days ?? null,
+    }
+    const held = this.#revise(event, { ...terms, status: 'pending', amount: payout ?? '0' })
+    return held instanceof Refusal ? held : held.present
+  }
+
   /** Approves a browser's report with an amount, for the first time. It is told as a new conversion, not as a revision. */
   approveUnconfirmed(event: StoredEvent, amount: string, item: Conversion): EventStanding | Refusal {
-    const source = item.source === 'network' ? 'network' : item.source === 'dashboard' ? 'dashboard' : 'api'
-    const { network_id = null, reason = null } = item.standing ?? {}
-    const by = {
-      ...BY_MACHINE,
-      source,
-      network_id,
-      reason,
-      ...(item.act === undefined ? {} : { act: item.act }),
-    } as const
-    const approved = this.#revise(event, { ...by, status: 'approved', amount })
+    const approved = this.#revise(event, { ...termsOf(item), status: 'approved', amount })
     return approved instanceof Refusal ? approved : approved.present
+  }
+
+  /** Gives a browser's report that counted at once the payout of its first sender who can be trusted. */
+  payFirst(event: StoredEvent, { payout, money }: Paid, item: Conversion): EventStanding | Refusal {
+    const terms = { ...termsOf(item), foreign: foreignOf({ money }), received_at: item.received_at }
+    const revised = this.#deliver(this.#revise(event, { ...terms, status: 'approved', amount: payout ?? '0' }))
+    return revised instanceof Refusal ? revised : revised.present
   }
 
   /**

@@ -69,7 +69,7 @@ function pageStatement(org_id: number, filters: Filters, last: string | undefine
       `(e.created_at, e.id) < (select created_at, id from events where org_id = $1 and id = ${put(last)})`,
     )
   const text = `
-    select ${EVENT_COLUMNS}, e.source, ${IS_TEST} as test, e.claimed, ${STANDING}, ${ORIGINAL} as original
+    select ${EVENT_COLUMNS}, ${IS_TEST} as test, e.claimed, ${STANDING}, ${ORIGINAL} as original
     from events e
     left join event_money m on m.org_id = e.org_id and m.event_id = e.id${LAST_REVISION}
     where e.org_id = $1 and ${conditions.join('\n and ')}

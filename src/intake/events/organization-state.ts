@@ -21,6 +21,8 @@ export type StoredEvent = {
   payout_is_explicit: boolean
   nonce: string | null
   payload: Readonly<Record<string, unknown>> | null
+  /** Who reported it first. */
+  source: Conversion['source']
   /** For a browser's report: since when it counts, `UNCONFIRMED` for never. Null for any other. */
   confirmed_at: string | null
   /** The person; read only for events of clicks with a revision or a network's conversion. */
@@ -35,6 +37,14 @@ export const UNCONFIRMED = 'infinity'
 /** Whether a browser reported the conversion and nobody has confirmed it: then it is outside the books. */
 export const isUnconfirmed = ({ confirmed_at }: Pick<StoredEvent, 'confirmed_at'>): boolean =>
   confirmed_at === UNCONFIRMED
+
+/** Whether a browser's report counted at once, and no sender who can be trusted has reported it since. */
+export const awaitsPayout = ({
+  source,
+  confirmed_at,
+  payout_is_explicit,
+}: Pick<StoredEvent, 'source' | 'confirmed_at' | 'payout_is_explicit'>): boolean =>
+  source === 'browser' && confirmed_at === null && !payout_is_explicit
 
 /** How many conversions are approved, pending and rejected, and the amount on hold in millionths. */
 export type StandingCounts = {

@@ -19,7 +19,6 @@ import {
   type OrganizationState,
   type KnownClick,
   type EventStanding,
-  isUnconfirmed,
   type StoredEvent,
   startOf,
 } from './organization-state.ts'
@@ -80,10 +79,7 @@ export async function readStates<T>(
   for (const item of [...batch.values()].flat())
     if (mayRevise(item)) states.get(item.org_id)?.ofClick.set(item.click_id, [])
   for (const { org_id, ...event } of read.eventsOfClicks) addEventOfClick(states.get(org_id), event)
-  for (const { org_id, event_id, target_id } of read.deliveredTo) {
-    const deliveredTo = states.get(org_id)?.deliveredTo
-    deliveredTo?.set(event_id, [...(deliveredTo.get(event_id) ?? []), target_id])
-  }
+  for (const { org_id, ...row } of read.deliveredTo) addDelivered(states.get(org_id), row)
   for (const { org_id, ...target } of read.targets) addTarget(states.get(org_id), target)
   for (const { org_id, ...cap } of read.caps) states.get(org_id)?.caps.push(cap)
   for (const { org_id, id, username_key } of read.bots) states.get(org_id)?.bots.set(id, id).set(username_key, id)
@@ -239,8 +235,8 @@ export async function readStarts(
     states.get(row.org_id)?.revised.set(row.event_id, standingOf({ ...row, was_held: null }))
 }
 
-/** Adds the events of clicks on which a conversion of the batch may confirm a browser's report. */
-export async function readUnconfirmed(
+/** Adds the events of clicks where a conversion of the batch is recorded already, and a browser reports it now or has reported it first. */
+export async function readReported(
   client: pg.PoolClient,
   batch: BatchItems,
   states: Map<number, OrganizationState>,
@@ -248,16 +244,17 @@ export async function readUnconfirmed(
   const clicks = keysOf(batch, item => {
     const state = states.get(item.org_id)
     const event = item.kind === 'conversion' ? state?.events.get(item.id) : undefined
-    return event === undefined || !isUnconfirmed(event) || state?.ofClick.has(event.click_id)
-      ? undefined
-      : event.click_id
+    if (event === undefined || state?.ofClick.has(event.click_id)) return undefined
+    return event.source === 'browser' || (item as Conversion).source === 'browser' ? event.click_id : undefined
   })
   if (clicks.keys.length === 0) return
-  const { events } = await flight(client, {
+  const { events, deliveredTo } = await flight(client, {
     events: ofKeys<WithOrg<EventOfClickRow>>(batch, reads.READ_EVENTS_OF_CLICKS, clicks),
+    deliveredTo: ofKeys<WithOrg<DeliveredToRow>>(batch, reads.READ_DELIVERED_TO, clicks),
   })
   for (const [at, org_id] of clicks.orgs.entries()) states.get(org_id)?.ofClick.set(clicks.keys[at] ?? '', [])
   for (const { org_id, ...event } of events) addEventOfClick(states.get(org_id), event)
+  for (const { org_id, ...row } of deliveredTo) addDelivered(states.get(org_id), row)
 }
 
 function standingOf({ seq, status, amount, was_held }: RevisedColumns): EventStanding {
@@ -272,6 +269,10 @@ function addEventOfClick(state: OrganizationState | undefined, row: EventOfClick
   state?.events.set(event.id, event)
   state?.ofClick.get(event.click_id)?.push(event)
   if (seq !== null) state?.revised.set(event.id, standingOf({ seq, status, amount, was_held }))
+}
+
+function addDelivered(state: OrganizationState | undefined, { event_id, target_id }: DeliveredToRow): void {
+  state?.deliveredTo.set(event_id, [...(state.deliveredTo.get(event_id) ?? []), target_id])
 }
 
 function addClick(state: OrganizationState | undefined, row: WithOrg<ClickRow>): void {

@@ -23,7 +23,7 @@ function forms(text: (org: Org) => string): Forms {
 }
 
 export const EVENT_COLUMNS =
-  'e.id, e.created_at, e.click_id, e.campaign_id, e.offer_id, e.type, e.payout, e.payout_is_explicit, e.nonce, e.payload, e.confirmed_at'
+  'e.id, e.created_at, e.click_id, e.campaign_id, e.offer_id, e.type, e.payout, e.payout_is_explicit, e.nonce, e.payload, e.source, e.confirmed_at'
 
 /**
  * The one lock order: nothing of an organization is read or written before this. Of many organizations it takes those whose lock is free. `at` is

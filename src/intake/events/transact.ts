@@ -6,7 +6,7 @@ import { Changes } from './changes.ts'
 import { Decisions, type IsUnsettled, type Outcome } from './decide.ts'
 import type { ChangedObject } from '../../traffic/campaigns/live.ts'
 import type { Item, UsedKey } from './items.ts'
-import { type BatchItems, readStates, readStarts, readUnconfirmed } from './read-state.ts'
+import { type BatchItems, readStates, readStarts, readReported } from './read-state.ts'
 import { readBatchRates } from './batch-rates.ts'
 
 /** What a key may do now: its campaigns, or the refusal of a key that may do nothing. */
@@ -62,7 +62,7 @@ export async function decideBatch(
   const changes = new Changes()
   if (at === undefined) return { outcomes: new Map(), writes: [], hasDeliveries: false, filled: [], changes }
   await readStarts(client, batch, states)
-  await readUnconfirmed(client, batch, states)
+  await readReported(client, batch, states)
   await readBatchRates(client, batch, states, { at, order: rateOrder })
   if (performance.now() - begun > READING_MS) throw new TooSlow('reading took too long')
   const outcomes = new Map<Item, Outcome>()

@@ -2,13 +2,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type TestHouse, seedKey, useHouse } from '../../../tests/support/house.ts'
+import { openQueue } from '../../../tests/support/organization-queue.ts'
 import { clicksOf, pagesOf, SITE } from '../../../tests/support/pages.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { aClick, BROWSER } from '../../../tests/support/visits.ts'
+import { DAY_MS } from '../../contract/days.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
 import { auditBooks } from '../../reading/audit/audit.ts'
 import { mintClickId } from '../clicks/click-id.ts'
 import { storeClicks } from '../clicks/store.ts'
+import { openHolds } from '../events/holds.ts'
 
 let house: TestHouse
 let owner: SignedIn
@@ -195,6 +198,62 @@ test('types that the campaign counts at once count, with a payout of 0', async (
   const { charges, click: row } = await effectsOn(click)
   assert.deepEqual([charges, row?.['status'], row?.['revenue']], [1, 4, null])
   assert.equal((await report(click, { type: 'ftd' })).data()['status'], 'pending')
+  await isInOrder()
+})
+
+test('a type that counts at once gets the payout of the first trusted report, once, unless a person has changed it', async () => {
+  const at = await visit({ browser_types: ['purchase'] })
+  await report(at.click, { nonce: 'n', type: 'purchase', value: 9 })
+  const answers = await Promise.all(Array.from({ length: 8 }, () => event(at.click, { nonce: 'n', payout: 20 })))
+  const ids = new Set(answers.map(answer => answer.data()['id']))
+  const [stored, ...others] = await eventsOf(at.click)
+  assert.deepEqual([ids.size, others.length, ids.has(stored?.['id'])], [1, 0, true])
+  assert.deepEqual([stored?.['status'], stored?.['amount'], stored?.['source']], ['approved', '20', 'browser'])
+  const { charges, told, click } = await effectsOn(at.click)
+  assert.deepEqual([charges, click?.['revenue']], [1, '20'])
+  assert.deepEqual(told, ['any_change 1', 'approved 0', 'approved 1', 'recorded 0'])
+  assert.equal((await report(at.click, { nonce: 'n', type: 'purchase' })).data()['status'], 'approved')
+  await report(at.click, { type: 'purchase' })
+  const { postback_url } = await made('networks', { name: 'Net', template: 'plain' })
+  const call = (query: string) =>
+    house.call('GET', `${new URL(String(postback_url)).pathname}?click_id=${at.click}&event=purchase&${query}`)
+  await call('status=pending')
+  await call('status=approved')
+  await call('status=approved')
+  assert.equal((await effectsOn(at.click)).click?.['revenue'], '60', "the offer's payout")
+  await call('status=rejected')
+  assert.equal((await effectsOn(at.click)).click?.['revenue'], '20', 'the network decides on what it has paid')
+  await report(at.click, { nonce: 'r', type: 'purchase' })
+  const rejected = (await eventsOf(at.click)).find(({ nonce }) => nonce === 'r')
+  assert.equal((await revise(rejected?.['id'], { status: 'rejected' })).statusCode, 200)
+  await event(at.click, { nonce: 'r', payout: 5 })
+  assert.equal((await report(at.click, { nonce: 'r', type: 'purchase' })).data()['status'], 'pending')
+  assert.equal((await effectsOn(at.click)).click?.['revenue'], '20')
+  await isInOrder()
+})
+
+test("a network's pending call leaves it outside the books, and the end of the network's hold brings it in with the payout of that call", async () => {
+  const { id, postback_url } = await made('networks', { name: 'Held', template: 'plain' })
+  await house.call('PATCH', `/api/networks/${String(id)}`, { ...owner, body: { hold_days: 3 } })
+  const { click } = await visit()
+  await report(click, { type: 'purchase', nonce: 'h' })
+  const call = (query: string) =>
+    house.call('GET', `${new URL(String(postback_url)).pathname}?click_id=${click}&txid=h&${query}`)
+  await call('status=pending&payout=8')
+  await call('status=pending&payout=8')
+  assert.deepEqual(await effectsOn(click), UNTOUCHED)
+  const queue = openQueue(house.database)
+  const holds = openHolds(house.ground, queue, DAY_MS)
+  try {
+    await holds.approveDue()
+    assert.deepEqual(await effectsOn(click), UNTOUCHED)
+    await house.database.worker.query('update held_events set approve_at = now() where org_id = $1', [owner.org_id])
+    await Promise.all([holds.approveDue(), holds.approveDue()])
+  } finally {
+    await holds.close()
+    await queue.close()
+  }
+  assert.deepEqual(await effectsOn(click), PAID('8'))
   await isInOrder()
 })
 
