@@ -8,6 +8,7 @@ import * as clicksApi from './clicks/api.ts'
 import { clickDeeds, openClicks, type Patience } from './clicks/clicks.ts'
 import { openIpErasure } from './clicks/ip-erasure.ts'
 import { openClickRetention } from './clicks/retention.ts'
+import { openVisitRetention } from './clicks/visit-retention.ts'
 import * as eventsApi from './events/api.ts'
 import { type ConversionTerms, openConversions } from './events/conversions.ts'
 import { eventDeeds, foreseeConversion } from './events/events.ts'
@@ -77,4 +78,9 @@ export async function openIntake(
 export const INTAKE_JOBS_OF_EVERY_PROCESS: readonly OpenPart[] = [openRefusedRetention]
 
 /** The periodic jobs that do not run with ROLE=serve. */
-export const INTAKE_JOBS: readonly OpenPart[] = [openIpErasure, openClickRetention, openReconciliationRetention]
+export const INTAKE_JOBS: readonly OpenPart[] = [
+  openIpErasure,
+  openClickRetention,
+  openVisitRetention,
+  openReconciliationRetention,
+]
