@@ -145,7 +145,10 @@ export function clickOfVisit(parts: VisitParts, arrival: Arrival, course: Course
   }
 }
 
-/** Adds the cost of a click that was stored to the caps on cost. A visit that is a click which was there before adds nothing, and gives its places back. */
+/**
+ * Adds the cost of a click that was stored to the caps on cost. A visit that turned out to be a click which was there before adds nothing, and gives its
+ * places back.
+ */
 export function settleCaps({ live, spending, places }: VisitParts, click: Click, { caps }: Course, ms: number): void {
   if (click.joined_to !== undefined) {
     if (caps !== undefined) places.putBack(caps, ms)

@@ -1,6 +1,6 @@
 /**
- * Visits that pages report themselves, without a redirect. A page token is the same visit for ever, so repeats, also while the first is being
- * stored, get the id of the first. A visit is stored like a redirect's click: in the database, or in the journal while that is away.
+ * Visits that pages report themselves, without a redirect. A page token is the same visit for as long as its click is kept, so repeats, also while the
+ * first is being stored, get the id of the first. A visit is stored like a redirect's click: in the database, or in the journal while that is away.
  */
 import type pg from 'pg'
 import { keepRecent } from '../../ground/recent.ts'

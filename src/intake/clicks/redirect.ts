@@ -24,6 +24,7 @@ import { chooseLink, sharedLink } from './link-choice.ts'
 import { visits } from './metrics.ts'
 import { openingPage } from './opening-page.ts'
 import { redirectIntoChannel, redirectTo } from './redirect-answer.ts'
+import { mayBeOfPage } from './store-visits.ts'
 import { linkCookie, onwardCookie } from './visitor.ts'
 import { CLOSED, COME_BACK } from './while-paused.ts'
 
@@ -90,8 +91,8 @@ async function record(parts: VisitParts, arrival: Arrival, course: Course): Prom
 }
 
 /** Whether a page of the campaign may report the same visit: the ad platform loads the campaign link beside the page. */
-const isJoinable = ({ campaign }: CompiledCampaign, { platform, tracked }: Click): boolean =>
-  tracked && platform !== null && campaign.sites.length > 0
+const isJoinable = ({ campaign }: CompiledCampaign, click: Click): boolean =>
+  campaign.sites.length > 0 && mayBeOfPage(click)
 
 async function storeJoinable({ joining }: VisitParts, click: Click): Promise<string | undefined> {
   click.isJoinable = true

@@ -2,6 +2,7 @@
 // platform's click id. One transaction claims the keys of a visit and stores its click, so that a key never names a click that is not stored. Almost all
 // are new, so they are first stored as if none of their keys were taken.
 import type pg from 'pg'
+import { DAY_MS } from '../../contract/days.ts'
 import { timeOfId } from '../../contract/ids.ts'
 import { CLICKED, LANDED, stageOf } from '../../contract/ladder.ts'
 import { quotedField } from '../../ground/db/composites.ts'
@@ -13,6 +14,7 @@ import { ClickSheet } from '../counters/click-sheet.ts'
 import { cellOf, costsOf, DeltaSheet } from '../counters/deltas.ts'
 import { CLICK_COLUMNS, type Click, clicksLiteral, NEW_CLICKS, type PageVisit } from './click.ts'
 import { platformKeys } from './page-tokens.ts'
+import { PAUSED_PATH } from './while-paused.ts'
 
 const columns = CLICK_COLUMNS.join(', ')
 const others = CLICK_COLUMNS.slice(1)
@@ -55,9 +57,9 @@ const CLAIM_KEYS = `${ADD_KEYS}
   set click_id = excluded.click_id, by_page = excluded.by_page, made_at = excluded.made_at
   where excluded.made_at - p.made_at > interval '24 hours'`
 const READ_KEYS = `
-  select p.key, p.click_id, p.by_page
+  select p.key, p.click_id, p.by_page, (extract(epoch from p.made_at) * 1000)::float8 as made_ms
   from unnest($2::uuid[]) as t(key)
-  cross join lateral (select key, click_id, by_page from platform_visits where org_id = $1 and key = t.key limit 1) p`
+  cross join lateral (select key, click_id, by_page, made_at from platform_visits where org_id = $1 and key = t.key limit 1) p`
 const MOVE_KEYS = `
   update platform_visits p set click_id = t.click_id, by_page = t.by_page
   from json_to_recordset($2) as t(key uuid, click_id uuid, by_page boolean)
@@ -82,7 +84,20 @@ export async function storeVisits(
   clicks: readonly Click[],
   mayBeStored: boolean,
 ): Promise<void> {
-  if (!mayBeStored && (await storeNew(pool, org_id, clicks))) return
+  // Apart, so that visits which do not count never slow down those that do.
+  const looking = clicks.filter(looksForAnother)
+  const others = looking.length === 0 ? clicks : clicks.filter(click => !looksForAnother(click))
+  if (others.length > 0 && (mayBeStored || !(await storeNew(pool, org_id, others))))
+    await storeOrJoinAll(pool, org_id, others, mayBeStored)
+  if (looking.length > 0) await storeOrJoinAll(pool, org_id, looking, mayBeStored)
+}
+
+async function storeOrJoinAll(
+  pool: pg.Pool,
+  org_id: number,
+  clicks: readonly Click[],
+  mayBeStored: boolean,
+): Promise<void> {
   const joined: Joined = new Map()
   await onConnection(pool, client => storeOrJoin(client, org_id, clicks, { joined, mayBeStored }))
   for (const [click, click_id] of joined) click.joined_to = click_id
@@ -177,27 +192,37 @@ async function joinByToken(client: pg.PoolClient, org_id: number, clicks: readon
   }
 }
 
-type HeldKey = { readonly key: string; readonly click_id: string; readonly by_page: boolean }
+/** A claim of a key. */
+type ClaimedKey = { readonly key: string; readonly click_id: string; readonly by_page: boolean }
+type HeldKey = ClaimedKey & { readonly made_ms: number }
 type KeysOfClicks = ReadonlyMap<Click, readonly string[]>
 
 /**
- * Of the clicks with a click id of an ad platform that are a person's visit. A crawler's or a prefetch's is none, so that it is never taken for the person
- * who comes with the same id.
+ * Whether a click is a person's visit that does not count: over the pace, or of a paused or full campaign. It claims no key, and may turn out to be a
+ * click that counts.
  */
+const isUncountedVisit = ({ tracked, visit, click_flow_node_path }: Click): boolean =>
+  !tracked && (visit?.untracked_reason === 'pace' || click_flow_node_path === PAUSED_PATH)
+
+const looksForAnother = (click: Click): boolean => click.platform !== null && isUncountedVisit(click)
+
+/** Whether a redirect's click may be one that a page reports too. A crawler's, a prefetch's or a test's never is. */
+export const mayBeOfPage = (click: Click): boolean =>
+  click.platform !== null && (click.tracked || isUncountedVisit(click))
+
+/** The keys of each click that may be another one. */
 const keysOf = (clicks: readonly Click[]): KeysOfClicks =>
-  new Map(
-    clicks
-      .filter(({ platform, tracked, visit }) => platform !== null && (tracked || visit?.untracked_reason === 'pace'))
-      .map(click => [click, platformKeys(click)]),
-  )
+  new Map(clicks.filter(mayBeOfPage).map(click => [click, platformKeys(click)]))
+
+const madeMs = ({ id, visit }: Click): number => (visit === undefined ? timeOfId(id) : Date.parse(visit.received_at))
 
 /** A claim of each key by its first click that counts, in a fixed order. */
-function keyRows(keys: KeysOfClicks): (HeldKey & { made_at: string })[] {
-  const claims = new Map<string, HeldKey & { made_at: string }>()
-  for (const [{ id: click_id, way, visit, tracked }, own] of keys) {
-    if (!tracked) continue
-    const made_at = visit?.received_at ?? new Date(timeOfId(click_id)).toISOString()
-    for (const key of own) if (!claims.has(key)) claims.set(key, { key, click_id, by_page: way !== null, made_at })
+function keyRows(keys: KeysOfClicks): (ClaimedKey & { made_at: string })[] {
+  const claims = new Map<string, ClaimedKey & { made_at: string }>()
+  for (const [click, own] of keys) {
+    if (!click.tracked) continue
+    const row = { click_id: click.id, by_page: click.way !== null, made_at: new Date(madeMs(click)).toISOString() }
+    for (const key of own) if (!claims.has(key)) claims.set(key, { key, ...row })
   }
   return [...claims.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1))
 }
@@ -212,12 +237,10 @@ async function joinByPlatform(client: pg.PoolClient, org_id: number, clicks: rea
     held: ask<HeldKey>(READ_KEYS, [org_id, [...new Set([...ofClicks.values()].flat())]]),
   })
   const holders = new Map(held.map(row => [row.key, row]))
-  // The clicks of this batch that are another one, which a later click of the batch is then too.
+  // Clicks of this batch that were found to be an earlier click. A later click that finds one of them as holder gets the earlier click too.
   const becoming = new Map<string, Pick<HeldKey, 'click_id' | 'by_page'>>()
   for (const [click, keys] of ofClicks) {
-    const other = keys
-      .map(key => holders.get(key))
-      .find(one => one !== undefined && one.click_id !== click.id && one.by_page !== (click.way !== null))
+    const other = keys.map(key => holders.get(key)).find(one => one !== undefined && isOther(one, click))
     if (other === undefined) continue
     const { click_id, by_page } = becoming.get(other.click_id) ?? other
     becoming.set(click.id, { click_id, by_page })
@@ -228,6 +251,10 @@ async function joinByPlatform(client: pg.PoolClient, org_id: number, clicks: rea
   }
   return moved
 }
+
+/** Whether the holder of a key is another click, of the other way and of the same day. */
+const isOther = ({ click_id, by_page, made_ms }: HeldKey, click: Click): boolean =>
+  click_id !== click.id && by_page !== (click.way !== null) && Math.abs(madeMs(click) - made_ms) <= DAY_MS
 
 const REDIRECTED = { clicks: 1 }
 const SHOWN = { clicks: 1, landed: 1 }

@@ -13,6 +13,10 @@ test('claims go after two days; reports of pages and aliases go with their click
   const before = Date.now() - 400 * DAY_MS
   const [old, kept] = [newId(before - DAY_MS), newId(before + DAY_MS)]
   for (const org_id of ORGS) {
+    await worker.query(
+      'insert into balances (org_id, balance, price_per_person, hold_when_empty) values ($1, 0, 0, false)',
+      [org_id],
+    )
     for (const age of ['3 days', '49 hours', '47 hours', '1 minute'])
       await worker.query(`insert into platform_visits values ($1, $2, $3, true, now() - $4::interval)`, [
         org_id,
@@ -38,7 +42,9 @@ test('claims go after two days; reports of pages and aliases go with their click
   await dropOldVisits(worker)
   assert.deepEqual(await left(), { claims: 4, visits: 4, aliases: 4 })
   await worker.query('insert into dropped_clicks values ($1, now())', [firstIdAt(before)])
-  await dropOldVisits(worker)
-  await dropOldVisits(worker)
+  const done = await dropOldVisits(worker)
+  assert.equal(done, firstIdAt(before))
+  assert.deepEqual(await left(), { claims: 4, visits: 2, aliases: 2 })
+  assert.equal(await dropOldVisits(worker, undefined, done), done)
   assert.deepEqual(await left(), { claims: 4, visits: 2, aliases: 2 })
 })

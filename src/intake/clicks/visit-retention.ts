@@ -1,6 +1,6 @@
 /**
- * Deletes what visits of pages leave behind once nothing asks for it any more: claims of ad platforms' click ids after two days, because they count for
- * one; and what pages reported, and ids that lead to another click, of clicks that are no longer kept.
+ * Deletes rows that visits of pages leave behind and nothing asks for any more: claims of ad platforms' click ids after two days, because a claim is valid
+ * for one day; and, of clicks that are no longer kept, what pages reported and the ids that lead to them.
  */
 import type pg from 'pg'
 import { HOUR_MS } from '../../contract/days.ts'
@@ -13,7 +13,7 @@ const PORTION = 5000
 
 const KEPT_FROM = 'select before_id from dropped_clicks order by before_id desc limit 1'
 
-/** Rows of a table, by a column of its primary key, up to a value of an indexed column. */
+/** Rows of a table whose `column`, which is indexed, is less than `before`. `key` is in the primary key. All are safe to write into SQL. */
 type OldRows = { readonly table: string; readonly key: string; readonly column: string; readonly before: string }
 
 const claims: OldRows = {
@@ -22,38 +22,44 @@ const claims: OldRows = {
   column: 'made_at',
   before: "now() - interval '2 days'",
 }
-/** `before_id` is a uuid of the database. */
 const ofClicksBefore = (before_id: string): OldRows[] => [
   { table: 'page_visits', key: 'token', column: 'click_id', before: `'${before_id}'` },
   { table: 'click_aliases', key: 'id', column: 'id', before: `'${before_id}'` },
 ]
 
-/** Deletes the rows of all organizations now. */
-export async function dropOldVisits(pool: pg.Pool, signal?: AbortSignal): Promise<void> {
+/** Deletes such rows of all organizations. Returns the id of the oldest click that is kept; if it is `done`, only claims are looked for. */
+export async function dropOldVisits(pool: pg.Pool, signal?: AbortSignal, done?: string): Promise<string | undefined> {
+  await dropOf(pool, claims, signal)
   const { rows } = await pool.query<{ before_id: string }>(KEPT_FROM)
-  const dropped = rows[0]
-  for (const old of [claims, ...(dropped === undefined ? [] : ofClicksBefore(dropped.before_id))])
-    await dropOf(pool, old, signal)
+  const before_id = rows[0]?.before_id
+  if (before_id === undefined || before_id === done) return before_id
+  for (const old of ofClicksBefore(before_id)) await dropOf(pool, old, signal)
+  return signal?.aborted === true ? done : before_id
 }
 
 async function dropOf(pool: pg.Pool, { table, key, column, before }: OldRows, signal?: AbortSignal): Promise<void> {
-  const isOld = `${column} < ${before}`
-  const next = (among: Among) =>
-    `select org_id from ${table} where org_id > $1 and ${isOld}${among('org_id')} order by org_id limit 1`
+  // By organization, because the index begins with it: one search for each, instead of reading the whole index.
+  const next = (among: Among) => `
+    select b.org_id from balances b
+    where b.org_id > $1${among('b.org_id')}
+      and exists (select from ${table} v where v.org_id = b.org_id and v.${column} < ${before}${among('v.org_id')})
+    order by b.org_id limit 1`
   const drop = `
     delete from ${table}
-    where org_id = $1 and ${isOld}
-      and ${key} in (select ${key} from ${table} where org_id = $1 and ${isOld} order by ${column} limit ${PORTION})`
+    where org_id = $1 and ${column} < ${before} and ${key} in (
+      select ${key} from ${table} where org_id = $1 and ${column} < ${before} order by ${column} limit ${PORTION}
+    )`
   for await (const org_id of organizationsWith(next, pool, signal))
     while (signal?.aborted !== true && ((await pool.query(drop, [org_id])).rowCount ?? 0) >= PORTION);
 }
 
 /** Deletes every hour until it is closed; any number of processes may run it. */
 export function openVisitRetention({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
-  return openRounds(
-    'clicks/visit-retention',
-    HOUR_MS,
-    signal => dropOldVisits(database.worker, signal),
-    error => log.warn({ err: error }, 'could not delete old visits of pages; retrying'),
+  let done: string | undefined
+  const drop = async (signal: AbortSignal) => {
+    done = await dropOldVisits(database.worker, signal, done)
+  }
+  return openRounds('clicks/visit-retention', HOUR_MS, drop, error =>
+    log.warn({ err: error }, 'could not delete old visits of pages; retrying'),
   )
 }

@@ -113,7 +113,7 @@ export class Decisions {
       if (isUnconfirmed(recorded)) return this.#confirmBy(item, recorded, click)
       if (item.source === 'browser')
         return { event: recorded, replayed: true, present: this.#judge.presentOf(recorded) }
-      if (awaitsPayout(recorded) && item.standing?.says !== 'pending') return this.#payFirst(item, recorded, click)
+      if (awaitsPayout(recorded)) return this.#payFirst(item, recorded, click)
       if (click !== undefined && item.source === 'service') this.#linkAgain(item, click)
       if (item.standing !== undefined) {
         const repeated = this.#judge.applyRepeated(recorded, item)
@@ -138,8 +138,8 @@ export class Decisions {
   }
 
   /**
-   * A browser's report is reported again. The same browser changes nothing. A sender who can be trusted confirms it, unless a person has rejected it or a
-   * network only puts it on hold.
+   * A browser's report is reported again. The same browser changes nothing. A sender who can be trusted confirms it, unless a person or a network has
+   * rejected it, or a network only puts it on hold.
    */
   #confirmBy(item: Conversion, event: StoredEvent, click: KnownClick | undefined): Outcome {
     const present = this.#judge.presentOf(event)
@@ -167,16 +167,22 @@ export class Decisions {
     return { event, replayed: true, present: held, payout: item.payout }
   }
 
-  /** The first report by a sender who can be trusted of a conversion that counted at once when a browser reported it: it brings the payout, unless a person has changed the conversion meanwhile. */
+  /**
+   * The first paid report, by a sender who can be trusted, of a conversion that counted at once when a browser reported it. It brings the payout, unless
+   * somebody has changed the conversion meanwhile.
+   */
   #payFirst(item: Conversion, event: StoredEvent, click: KnownClick | undefined): Outcome {
     const present = this.#judge.presentOf(event)
+    if (item.standing?.says === 'pending') return { event, replayed: true, present }
     if (click === undefined || present.seq > 0) return { event, replayed: true, present, payout: item.payout }
     const paid = payoutFor(item, click, this.#state.rateOf, this.#at)
     if (paid instanceof Refusal) return paid
     const revised = this.#judge.payFirst(event, paid, item)
     if (revised instanceof Refusal) return revised
-    Object.assign(event, { payout_is_explicit: true, payload: item.payload ?? event.payload })
+    const payout = paid.payout ?? event.payout
+    Object.assign(event, { payout, payout_is_explicit: true, payload: item.payload ?? event.payload })
     this.#changes.merge(this.#org_id, event)
+    this.#pay(event, paid.money, true)
     return { event, replayed: false, present: revised, payout: item.payout }
   }
 

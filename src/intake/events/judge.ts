@@ -13,6 +13,7 @@ import type { Changes } from './changes.ts'
 import type { Paid } from './earned.ts'
 import type { Conversion, Revision, NetworkVerdict } from './items.ts'
 import {
+  awaitsPayout,
   type OrganizationState,
   type KnownClick,
   type EventStanding,
@@ -134,7 +135,9 @@ export class Judge {
       received_at,
       hold_days: standing?.hold_days ?? null,
     }
-    const held = this.#revise(event, { ...terms, status: 'pending', amount: payout ?? '0' })
+    // The first hold is written even if it changes no amount, because its end confirms the report.
+    const isFirst = event.payload === null
+    const held = this.#revise(event, { ...terms, status: 'pending', amount: payout ?? '0' }, isFirst)
     return held instanceof Refusal ? held : held.present
   }
 
@@ -165,11 +168,11 @@ export class Judge {
     )
   }
 
-  /** A browser's unconfirmed report of the transaction; of another type only if the call names no event. */
+  /** A browser's report of the transaction that nobody has confirmed or paid yet; of another type only if the call names no event. */
   #reportedByBrowser({ click_id, nonce, standing, isByOffer }: Conversion, type: EventType): StoredEvent | undefined {
     if (standing === undefined || nonce === null) return undefined
     const events = (this.#state.ofClick.get(click_id) ?? []).filter(
-      event => event.nonce === nonce && isUnconfirmed(event),
+      event => event.nonce === nonce && (isUnconfirmed(event) || awaitsPayout(event)),
     )
     return events.find(event => event.type === type) ?? (isByOffer === true ? events[0] : undefined)
   }
@@ -224,13 +227,14 @@ export class Judge {
     return revised
   }
 
-  #revise(event: StoredEvent, terms: RevisionTerms): Revised | Refusal {
+  /** `isForced`: also if neither status nor amount change. */
+  #revise(event: StoredEvent, terms: RevisionTerms, isForced = false): Revised | Refusal {
     const present = this.presentOf(event)
     const worth = this.#amountInDollars(event, terms)
     if (worth instanceof Refusal) return worth
     const next = nextStanding(event, present, { status: terms.status, amount: worth?.dollars ?? terms.amount })
     const click = this.#state.clicks.get(event.click_id)
-    if (!isStandingChange(present, next)) {
+    if (!isForced && !isStandingChange(present, next)) {
       // A process of the previous version may have recorded the event without counts by status; this adds them.
       this.#countRevised(click, event, present, present)
       return { event, before: present, present, isNew: false }

@@ -207,11 +207,13 @@ function isPerson({ headers }: Visit): boolean {
 /** The first of these ids that is a click. */
 async function firstClick({ clicks }: OnwardParts, ids: readonly string[]): Promise<ClickLookup> {
   let isUnsure = false
+  // Asked first: a journal may be stored between the two questions.
+  const isUnsettled = clicks.unsettled()
   for (const id of ids) {
     try {
       const click = await clicks.find(id)
       if (click !== undefined) return { click, isUnsure: false }
-      isUnsure ||= clicks.unsettled()(id)
+      isUnsure ||= isUnsettled(id)
     } catch {
       isUnsure = true
     }

@@ -156,7 +156,7 @@
       },
       convert: (type, more) =>
         last
-          .then(of => of && post(`k/${of}`, JSON.stringify({ type, ...more })))
+          .then(of => of && isAllowed && post(`k/${of}`, JSON.stringify({ type, ...more })))
           .then(answer => (answer ? answer.status : null))
           .catch(() => null),
     })

@@ -18,7 +18,7 @@ export const countVisit = endpoint({
   summary: 'Record a visit of a page',
   description:
     `${JSON_BODY} { t, u, r, c }: the page token (22 to 43 of A-Z a-z 0-9 _ -), the address of the page, its referrer, a click id that the browser already has. ` +
-    'The same token of a campaign is the same visit for ever. With X-Sluice-Secret, the secret of a page server, X-Visitor-Address is the address of the visitor.',
+    'The same token of a campaign is the same visit for as long as its click is kept. With X-Sluice-Secret, the secret of a page server, X-Visitor-Address is the address of the visitor.',
   reply: z.object({ click_id: Id, onward: z.string().meta({ description: 'Leads on to the offer of the click' }) }),
   refuses: [
     'object_not_found',

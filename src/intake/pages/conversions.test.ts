@@ -237,8 +237,12 @@ test("a network's pending call leaves it outside the books, and the end of the n
   await house.call('PATCH', `/api/networks/${String(id)}`, { ...owner, body: { hold_days: 3 } })
   const { click } = await visit()
   await report(click, { type: 'purchase', nonce: 'h' })
-  const call = (query: string) =>
-    house.call('GET', `${new URL(String(postback_url)).pathname}?click_id=${click}&txid=h&${query}`)
+  const callOn = (on: string, query: string) =>
+    house.call('GET', `${new URL(String(postback_url)).pathname}?click_id=${on}&txid=h&${query}`)
+  const call = (query: string) => callOn(click, query)
+  const unpaid = await visit()
+  await report(unpaid.click, { type: 'registration', nonce: 'h' })
+  for (let times = 0; times < 2; times += 1) await callOn(unpaid.click, 'status=pending&event=registration&payout=0')
   await call('status=pending&payout=8')
   await call('status=pending&payout=8')
   assert.deepEqual(await effectsOn(click), UNTOUCHED)
@@ -254,6 +258,7 @@ test("a network's pending call leaves it outside the books, and the end of the n
     await queue.close()
   }
   assert.deepEqual(await effectsOn(click), PAID('8'))
+  assert.equal((await effectsOn(unpaid.click)).charges, 1, 'also one that is worth nothing')
   await isInOrder()
 })
 

@@ -112,9 +112,11 @@ async function clickOfPath({ ground, clicks }: PageTools, visit: Visit): Promise
   if (id === undefined || timeOfId(id) < Date.now() - OLDEST_MS) return undefined
   const org_id = organizationOfClick(ground.secrets.clickKey, id)
   if (org_id === undefined || !isOfHost(visit.host, org_id)) return undefined
+  // Asked first: a journal may be stored between the two questions.
+  const isUnsettled = clicks.unsettled()
   const click = await clicks.find(id).catch(() => {
     throw retryInAMinute()
   })
-  if (click === undefined && clicks.unsettled()(id)) throw retryInAMinute()
+  if (click === undefined && isUnsettled(id)) throw retryInAMinute()
   return click
 }

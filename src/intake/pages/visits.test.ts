@@ -152,6 +152,30 @@ test('a click that does not count is never taken for the person who comes with t
   )
 })
 
+test('a visit that comes too late to count, or too often, is the click that counts and has the same id', async () => {
+  const { id, key } = await pages.campaign()
+  const setStatus = (status: string) => house.call('PUT', `/api/campaigns/${id}/status`, { ...owner, body: { status } })
+  const counted = [idIn(await redirect(key, '?gclid=R')), idOf(await pages.report(key, { u: `${SITE}/?gclid=P` }))]
+  assert.equal((await setStatus('paused')).statusCode, 200)
+  await eventually('the campaign is paused', async () => (await redirect(key, '')).statusCode !== 302)
+  const before = (await clicksOf(house, id)).length
+  assert.equal(idOf(await pages.report(key, { u: `${SITE}/?gclid=R` })), counted[0])
+  await redirect(key, '?gclid=P')
+  assert.equal((await clicksOf(house, id)).length, before)
+  assert.equal((await setStatus('active')).statusCode, 200)
+  await eventually('the campaign is active', async () => (await redirect(key, '')).statusCode === 302)
+  const from = '10.9.9.9'
+  await Promise.all(Array.from({ length: 60 }, () => pages.report(key, { u: `${SITE}/` }, {}, from)))
+  const clicks = (await clicksOf(house, id)).length
+  assert.equal(idOf(await pages.report(key, { u: `${SITE}/?gclid=R` }, {}, from)), counted[0])
+  await house.database.worker.query(
+    `update platform_visits set made_at = made_at - interval '25 hours' where org_id = $1`,
+    [owner.org_id],
+  )
+  assert.notEqual(idOf(await pages.report(key, { u: `${SITE}/?gclid=R` }, {}, from)), counted[0])
+  assert.equal((await clicksOf(house, id)).length, clicks + 1)
+})
+
 test('a redirect that is the same click as a page which is another redirect is that other one', async () => {
   const { id } = await pages.campaign()
   const { clickKey } = house.ground.secrets

@@ -7,7 +7,10 @@ import { announceChange } from '../campaigns/live.ts'
 import type { CapMetric, CapPeriod } from './api.ts'
 import { msOf, periodAt, unitsOf } from './period.ts'
 
-/** What a process reports: `used` places were taken by visitors (below 0: some of an earlier report were not), `beyond` visitors came without a place, `returned` places are given back. */
+/**
+ * What a process reports: `used` places were taken by visitors, `beyond` visitors came without a place, `returned` places are given back. Visitors whose
+ * use is taken back are subtracted from `beyond`, so it may be below 0.
+ */
 type CapUse = {
   readonly cap_id: string
   readonly period_start: string
@@ -58,7 +61,7 @@ async function reportIn(trx: Transaction<Tables>, org_id: number, use: CapUse, n
   const cap = await lockCap(trx, org_id, use)
   if (cap === undefined) return { places: 0, isChanged: false }
   const period = periodAt(cap, msOf(now))
-  const used = Math.min(cap.used + use.used + use.beyond, MOST_COUNTED)
+  const used = Math.max(0, Math.min(cap.used + use.used + use.beyond, MOST_COUNTED))
   const reserved = Math.max(0, cap.reserved - use.used - use.returned)
   const limit = Math.min(unitsOf(cap), MOST_COUNTED)
   const left = cap.is_reopened ? Number.POSITIVE_INFINITY : limit - used - reserved

@@ -80,8 +80,8 @@ export function openPlaces({ db, log }: Pick<Ground, 'db' | 'log'>, patience_ms 
     putBack(caps, ms) {
       for (const cap of caps) {
         const current = held.get(cap.id)
-        // Of another period or a changed cap: then its count is no longer looked at.
-        if (current?.isFor(cap, ms) === true) current.putBack()
+        // If the period has ended or changed, nobody looks at its count any more.
+        if (current?.counts(cap, ms) === true) current.putBack()
       }
     },
     async close() {
@@ -105,7 +105,7 @@ class CapPlaces {
   /** The size of the last reservation. When a quarter of it is left, more places are reserved. */
   #size = 0
   #used = 0
-  /** Visitors who were taken without a place while the database did not answer. */
+  /** Visitors who were taken without a place while the database did not answer, less those whose use is taken back. */
   #beyond = 0
   #taken_at = 0
   #reserving: Promise<void> | undefined
@@ -132,6 +132,12 @@ class CapPlaces {
     return true
   }
 
+  /** Whether these places are of the period in which the cap counts a click of this time; its limit may have changed. */
+  counts({ period, timezone }: LiveCap, ms: number): boolean {
+    const isWithin = ms >= this.#period.start_ms && ms < this.#period.end_ms
+    return isWithin && period === this.#cap.period && timezone === this.#cap.timezone
+  }
+
   #isUnknown(): boolean {
     return performance.now() < this.#unknown_until
   }
@@ -155,14 +161,9 @@ class CapPlaces {
     if (this.#left <= this.#size / 4 && !this.#isReached && !this.#isUnknown()) void this.reserveMore()
   }
 
-  /** Gives back a place that was taken. If its use was reported already, the next report takes that back. */
+  /** Takes back that a place was used, with the next report. The place is then free for every process. */
   putBack(): void {
-    if (this.#beyond > 0) {
-      this.#beyond -= 1
-      return
-    }
-    this.#left += 1
-    this.#used -= 1
+    this.#beyond -= 1
   }
 
   /** Reserves more places, one request at a time. Never rejects. */
@@ -192,13 +193,13 @@ class CapPlaces {
     if (this.#reserving !== undefined) return
     const isIdle = this.#left > 0 && this.#taken_at < idle_since
     if (isIdle) await this.giveBack()
-    else if (this.#used !== 0 || this.#beyond > 0) await this.#report('none')
+    else if (this.#used !== 0 || this.#beyond !== 0) await this.#report('none')
   }
 
   /** Reports the use and returns the unused places; false while more are being reserved. @throws the database's error */
   async giveBack(): Promise<boolean> {
     await this.#reserving
-    if (this.#left > 0 || this.#used !== 0 || this.#beyond > 0) await this.#report('rest')
+    if (this.#left > 0 || this.#used !== 0 || this.#beyond !== 0) await this.#report('rest')
     return this.#reserving === undefined
   }
 
