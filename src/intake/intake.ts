@@ -57,6 +57,7 @@ export async function openIntake(
   )
   if (config.role !== 'serve') take(openHolds(ground, conversions))
   const landed = take(openLanded({ conversions, clicks, log }))
+  clicks.onJoined((org_id, click_id) => void landed.mark(org_id, click_id))
   const keeper = take(openKeeper(ground))
   const networks = take(openNetworks(ground, { conversions, keeper, mayRecord }))
   const onward = { live, clicks, landed }

@@ -23,7 +23,7 @@ import { openGeo } from './geo.ts'
 import { openIpHashes } from './ip.ts'
 import { type Journal, openJournal } from './journal.ts'
 import { type ClicksState, measureClicks } from './metrics.ts'
-import { openOutage } from './outage.ts'
+import { openOutage, type Outage } from './outage.ts'
 import { keepPartitions } from '../../ground/db/partitions.ts'
 import { type UsdPerUnit, usdAlone } from './rate.ts'
 import { openPageVisits, type PageVisits } from './page-visits.ts'
@@ -55,6 +55,8 @@ export type Clicks = {
    * store it.
    */
   readonly unsettled: () => (click_id: string) => boolean
+  /** Calls `act` with each click that a page's visit in the journal was found to be. The page was shown, so that click has landed. */
+  readonly onJoined: Outage['onJoined']
   readonly state: () => ClicksState
   /** The deed of `GET /api/campaigns/:id/source-faults`. */
   readonly readSourceFaults: Deed<typeof api.readSourceFaults>
@@ -108,6 +110,7 @@ export async function openClicks(
     sharedLink: asked => links.shared(asked),
     isSettled: outage.isSettled,
     isKept: outage.isKept,
+    onJoined: outage.onJoined,
     unsettled: () => unsettled(secrets.clickKey, outage.isKept(), database.away.since()),
     state,
     readSourceFaults: sourceFaultReader(unfilled),

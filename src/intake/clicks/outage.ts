@@ -30,6 +30,8 @@ export type Outage = {
   readonly apart: AwayOrganizations
   /** One organization could not be reached, but others can. */
   reportApart: (org_id: number, error: unknown) => void
+  /** Calls `act` with each click that a page's visit in the journal was found to be. */
+  readonly onJoined: (act: JoinedClick) => void
   close: () => Promise<void>
 }
 
@@ -41,12 +43,14 @@ type OutageParts = {
   /** Whether organizations lie on several nodes. */
   isSharded?: () => boolean
 }
+
 /** Also starts to store clicks that dead processes left in the journal, in the background. */
 export function openOutage(parts: OutageParts): Outage {
   const { pool, away, journal, log } = parts
   const breaker = openBreaker(log)
   const apart = openAwayOrganizations(pool, log)
-  const replay = openReplay(parts, apart, breaker)
+  const joined = openJoined()
+  const replay = openReplay({ ...parts, onJoined: joined.tell }, apart, breaker)
   const recovery = openRecovery(() => replay.attempt(), journal.isEmpty)
   if (!journal.isEmpty()) recovery.start()
 
@@ -78,6 +82,7 @@ export function openOutage(parts: OutageParts): Outage {
       apart.add(org_id, error)
       recovery.start()
     },
+    onJoined: joined.listen,
     async close() {
       replay.stop()
       await recovery.close()
@@ -85,8 +90,26 @@ export function openOutage(parts: OutageParts): Outage {
   }
 }
 
+type JoinedClick = (org_id: number, click_id: string) => void
+
+/** Passes clicks on to one listener. Those that come before it listens are kept for it. */
+function openJoined(): { tell: JoinedClick; listen: (act: JoinedClick) => void } {
+  let listener: JoinedClick | undefined
+  let early: Parameters<JoinedClick>[] = []
+  return {
+    tell: (...click) => (listener === undefined ? void early.push(click) : listener(...click)),
+    listen(act) {
+      listener = act
+      for (const click of early) act(...click)
+      early = []
+    },
+  }
+}
+
+type ReplayParts = OutageParts & { onJoined: JoinedClick }
+
 /** Moves clicks from the journal into the database. Clicks of a node that is away go back to the end of the journal. */
-function openReplay(parts: OutageParts, apart: AwayOrganizations, breaker: Breaker) {
+function openReplay(parts: ReplayParts, apart: AwayOrganizations, breaker: Breaker) {
   const { pool, away, journal } = parts
   const kept = openKept(!journal.isEmpty())
   const patience = openPatience()
@@ -208,7 +231,7 @@ function openPatience() {
  * the clicks of organizations whose node is away.
  */
 async function storeJournaled(
-  { pool, journal, log, isSharded }: OutageParts,
+  { pool, journal, log, isSharded, onJoined }: ReplayParts,
   apart: AwayOrganizations,
   clicks: readonly Click[],
 ): Promise<Click[]> {
@@ -217,6 +240,8 @@ async function storeJournaled(
     const storeSome = async (some: readonly Click[]): Promise<void> => {
       try {
         await within(ANSWER_MS, storeAbsentClicks(pool, org_id, some))
+        for (const { visit, joined_to } of some)
+          if (visit !== undefined && joined_to !== undefined) onJoined(org_id, joined_to)
       } catch (error) {
         if (!isOwnFault(error)) throw error
         if (some.length === 1) {

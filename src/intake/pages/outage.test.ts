@@ -69,6 +69,15 @@ async function throughOutage([one, other]: [TestHouse, TestHouse], proxy: Proxy,
   })
   // The two clicks before the outage, two visits and the one of /o/v.
   await eventually('each is there once', async () => (await clicksOf(one, id)).length === 5)
+  const { rows: ofBoth } = await database.reads.query<{ id: string }>(
+    "select id from clicks where org_id = $1 and gclid = 'A'",
+    [owner.org_id],
+  )
+  assert.equal(ofBoth.length, 1)
+  await eventually('the click of the redirect and the page is landed', async () => {
+    const [click] = (await clicksOf(one, id)).filter(row => row.id === ofBoth[0]?.id)
+    return click?.['status'] === 1
+  })
   for (const sent of handedOut) assert.equal((await elsewhere.get(`/o/${sent}`)).statusCode, 302)
   const { secret } = await seedKey(database, owner, { rights: ['events'] })
   const event = async (clickId: string) => {
