@@ -9,7 +9,7 @@ import type { BenchGround } from './ground.ts'
 import type { Organization } from './organizations.ts'
 import type { Plan } from './plan.ts'
 import { type Ratio, ratiosOf } from './ratio.ts'
-import { eachDay } from './stock.ts'
+import { countDay, eachDay } from './stock.ts'
 import { work, workText } from './yardsticks.ts'
 
 export const EXPLORED = { campaigns: 60, offers: 180 } as const
@@ -84,8 +84,8 @@ export type Sealed = {
 }
 
 /**
- * Spreads clicks over the `days` before the last midnight, seals them a day at a time, books spend for them, and merges the segments. They have no
- * counters, because no report is asked of them and folding nearly unique cells takes longer than everything else here.
+ * Spreads clicks over the `days` before the last midnight, counts them, seals them a day at a time, books spend for them, and merges the segments. The
+ * counters have neither country nor sub1: Explore compares only days with them, and folding nearly unique cells takes longer than everything else here.
  */
 export async function fillExplored(
   { database, secrets }: BenchGround,
@@ -102,9 +102,10 @@ export async function fillExplored(
   let [wall_ms, cpu_ms] = [0, 0]
   const days_us: number[] = []
   const yardstick: number[] = []
-  await eachDay(first, days, day =>
-    pool.query(INSERT_DAY, [org_id, day, day + DAY_MS, campaigns, offers, landings, perDay, clicks]),
-  )
+  await eachDay(first, days, async day => {
+    await pool.query(INSERT_DAY, [org_id, day, day + DAY_MS, campaigns, offers, landings, perDay, clicks])
+    await countDay(pool, [org_id], day, { details: false })
+  })
   for (let day = first; day < end; day += DAY_MS) {
     const stretch = [org_id, firstIdAt(day), firstIdAt(day + DAY_MS)]
     await pool.query(TELL_BORN, stretch)

@@ -49,9 +49,13 @@ const rung = (bit: number) => `count(*) filter (where stages & ${bit} > 0)`
 const INSERT_SHEETS = `
   insert into counter_sheet (org_id, id, changes)
   select org_id, gen_random_uuid(), array_agg(change) from (
-    select org_id, row(org_id, $4::date, null, campaign_id, offer_id, coalesce(geo, ''), coalesce(sub1, ''), count(*),
+    select org_id, row(org_id, $4::date, null, campaign_id, offer_id, geo, sub1, count(*),
       ${[2, 4, 8, 16, 32, 64].map(rung).join(', ')}, coalesce(sum(revenue), 0), coalesce(sum(cost) filter (where cost_counts), 0), 0, 0, 0, 0, 0)::report_change2 as change
-    from clicks where org_id = any($1::int[]) and id >= $2 and id < $3 and tracked
+    from (
+      select org_id, campaign_id, offer_id, stages, revenue, cost, cost_counts, case when $5 then coalesce(geo, '') else '' end as geo,
+        case when $5 then coalesce(sub1, '') else '' end as sub1
+      from clicks where org_id = any($1::int[]) and id >= $2 and id < $3 and tracked
+    ) c
     group by org_id, campaign_id, offer_id, geo, sub1
   ) cells group by org_id`
 
@@ -97,10 +101,10 @@ export async function eachDay(first: number, count: number, fill: (day: number) 
   await Promise.all(Array.from({ length: LANES }, fillNext))
 }
 
-/** Appends the counters of a day's clicks, as the previous version does. */
-async function countDay(pool: pg.Pool, orgs: number[], day: number): Promise<void> {
+/** Appends the counters of a day's clicks, as the previous version does. Without `details` they have neither country nor sub1, and so are few. */
+export async function countDay(pool: pg.Pool, orgs: number[], day: number, { details = true } = {}): Promise<void> {
   const name = new Date(day).toISOString().slice(0, 10)
-  await pool.query(INSERT_SHEETS, [orgs, idAt(day), idAt(day + DAY_MS), name])
+  await pool.query(INSERT_SHEETS, [orgs, idAt(day), idAt(day + DAY_MS), name, details])
 }
 
 const INSERT_MINTED = `
