@@ -1,16 +1,18 @@
 /** From a landing page to the offer, over HTTP: the link to the offer, the script for the page, and its beacon. */
 import { endpoint } from '../../contract/endpoint.ts'
 
+const script = {
+  200: { words: 'The script, for an hour', type: 'text/javascript', headers: ['ETag'] },
+  304: { words: 'The browser has it: If-None-Match names its ETag', headers: ['ETag'] },
+} as const
+
 export const serveScript = endpoint({
   route: 'GET /sluice.js',
   access: 'anyone',
   visit: true,
   hosts: 'any',
   summary: 'The script for landing pages',
-  answers: {
-    200: { words: 'The script, for an hour', type: 'text/javascript', headers: ['ETag'] },
-    304: { words: 'The browser has it: If-None-Match names its ETag', headers: ['ETag'] },
-  },
+  answers: script,
   description:
     'Marks the click as landed, and points links to /o at the offer of the click. With data-campaign it reports the visit of the page itself.',
 })
@@ -22,10 +24,9 @@ export const serveNeutralScript = endpoint({
   hosts: 'any',
   summary: 'The same script under a neutral name',
   description:
-    'Each host has one name of eight letters, which no list of a content blocker can have. It is in neutral_script of GET /api/campaigns/{id}/tag.',
+    'Each host has one name of eight letters, which no content blocker can list. It is in neutral_script of GET /api/campaigns/{id}/tag.',
   answers: {
-    200: { words: 'The script, for an hour', type: 'text/javascript', headers: ['ETag'] },
-    304: { words: 'The browser has it: If-None-Match names its ETag', headers: ['ETag'] },
+    ...script,
     404: { words: 'It is not the name of this host', type: 'text/plain' },
   },
 })

@@ -116,7 +116,10 @@ export const readPageTag = endpoint({
     script: z.string(),
     neutral_script: z
       .string()
-      .meta({ description: 'The same script under a name that only this host has, for blockers' }),
+      .meta({
+        description:
+          'The same tag with a name that only this host has, for visitors whose content blocker stops sluice.js',
+      }),
     noscript: z.string().meta({ description: 'The image for pages without JavaScript' }),
     sites: z.array(z.string()),
   }),

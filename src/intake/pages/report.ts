@@ -76,11 +76,19 @@ export function asVisit(
   const cookie = visitor_id == null ? undefined : `vis_id=${visitor_id}`
   // Cookies of the request are of another page, if there are any.
   const own = headers['cookie'] === cookie ? headers : { ...headers, cookie }
-  const by = { method: 'GET', url: query, params, headers: own, host, is_secure, body }
-  // As its own peer, so that the country is that of the address, not what a proxy says of the server.
-  return address !== undefined && isIP(address) !== 0
-    ? { ...by, ip: address, peer: address }
-    : { ...by, ip: visit.ip, peer }
+  const visitor = address !== undefined && isIP(address) !== 0 ? address : undefined
+  return {
+    method: 'GET',
+    url: query,
+    params,
+    headers: own,
+    ip: visitor ?? visit.ip,
+    // As its own peer, so that the country is that of the address, not what a proxy says of the server.
+    peer: visitor ?? peer,
+    host,
+    is_secure,
+    body,
+  }
 }
 
 /** The texts in the query of a page that could be click ids, as uuids. */
