@@ -27,6 +27,7 @@ import {
   UNCONFIRMED,
 } from './organization-state.ts'
 import { People } from './people.ts'
+import { recordedEvent, wasUnpaid } from './referred-event.ts'
 import { DeliveryDecisions } from './deliveries.ts'
 
 /**
@@ -107,7 +108,7 @@ export class Decisions {
     const { events, aliased, clicks } = this.#state
     const click = clicks.get(item.click_id)
     const type = click === undefined ? item.type : typeOf(item, click)
-    const recorded = aliased.get(item.once?.id ?? item.id) ?? this.#judge.recorded(item, type)
+    const recorded = aliased.get(item.once?.id ?? item.id) ?? recordedEvent(this.#state, item, type)
     if (recorded !== undefined) {
       if (isOutside(item.campaigns, recorded.campaign_id)) return new Refusal('campaign_scope_forbidden')
       if (isUnconfirmed(recorded)) return this.#confirmBy(item, recorded, click)
@@ -133,7 +134,7 @@ export class Decisions {
     const paid = payoutFor(item, click, this.#state.rateOf, this.#at)
     if (paid instanceof Refusal) return paid
     // If the network reported the offer's type before, unpaid, this event keeps the type of its call, so that the offer's type is counted once.
-    const keepsType = type === item.type || this.#judge.wasUnpaid(item, type)
+    const keepsType = type === item.type || wasUnpaid(this.#state, item, type)
     return this.#add(keepsType ? item : { ...item, type }, click, start_id ?? item.id, paid)
   }
 

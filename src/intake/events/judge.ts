@@ -13,7 +13,6 @@ import type { Changes } from './changes.ts'
 import type { Paid } from './earned.ts'
 import type { Conversion, Revision, NetworkVerdict } from './items.ts'
 import {
-  awaitsPayout,
   type OrganizationState,
   type KnownClick,
   type EventStanding,
@@ -31,7 +30,7 @@ import {
   isStandingChange,
   nextStanding,
   NO_CONVERSIONS,
-  standingAsRecorded,
+  standingIn,
   sumOf,
 } from './standing.ts'
 
@@ -85,9 +84,8 @@ export class Judge {
     this.#deliveries = deliveries
   }
 
-  /** The standing of an event. Events whose revisions may matter were read; any other stands as recorded. */
   presentOf(event: StoredEvent): EventStanding {
-    return this.#state.revised.get(event.id) ?? standingAsRecorded(event)
+    return standingIn(this.#state, event)
   }
 
   revise(item: Revision): Revised | Refusal {
@@ -152,46 +150,6 @@ export class Judge {
     const terms = { ...termsOf(item), foreign: foreignOf({ money }), received_at: item.received_at }
     const revised = this.#deliver(this.#revise(event, { ...terms, status: 'approved', amount: payout ?? '0' }))
     return revised instanceof Refusal ? revised : revised.present
-  }
-
-  /**
-   * The event that already records a network's conversion of a type: the event with its id, else an event of the same transaction that was held, else
-   * one of the same transaction with this type, because a call that named no event may have recorded it.
-   */
-  recorded(item: Conversion, type: EventType): StoredEvent | undefined {
-    const own = this.#state.events.get(item.id)
-    if (own !== undefined) return own
-    const events = this.#ofTransaction(item)
-    const held = item.nonce === null ? undefined : events.find(event => this.presentOf(event).was_held)
-    return (
-      held ?? events.find(event => event.type === type && this.#isWorth(event)) ?? this.#reportedByBrowser(item, type)
-    )
-  }
-
-  /** A browser's report of the transaction that nobody has confirmed or paid yet; of another type only if the call names no event. */
-  #reportedByBrowser({ click_id, nonce, standing, isByOffer }: Conversion, type: EventType): StoredEvent | undefined {
-    if (standing === undefined || nonce === null) return undefined
-    const events = (this.#state.ofClick.get(click_id) ?? []).filter(
-      event => event.nonce === nonce && (isUnconfirmed(event) || awaitsPayout(event)),
-    )
-    return events.find(event => event.type === type) ?? (isByOffer === true ? events[0] : undefined)
-  }
-
-  /** Whether the network already reported this type for the transaction, as worth nothing. */
-  wasUnpaid(item: Conversion, type: EventType): boolean {
-    return this.#ofTransaction(item).some(event => event.type === type && !this.#isWorth(event))
-  }
-
-  #ofTransaction({ click_id, nonce, standing }: Conversion): StoredEvent[] {
-    if (standing === undefined) return []
-    const events = this.#state.ofClick.get(click_id) ?? []
-    return events.filter(event => event.nonce === nonce && isReportedBy(event, standing.network_id))
-  }
-
-  /** Whether it was ever worth something or was revised. */
-  #isWorth(event: StoredEvent): boolean {
-    const { seq, amount } = this.presentOf(event)
-    return seq > 0 || amount > 0n
   }
 
   /** Applies a network's repeated call to the recorded conversion: a paid status approves a held one, and changes the amount if the network may amend. */

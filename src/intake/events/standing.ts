@@ -1,12 +1,16 @@
 // What a conversion counts for after each of its revisions, and what its click counts by the statuses of its conversions.
 import { hasAmount } from '../../contract/revisions.ts'
 import { toMillionths } from '../../money/billing/money.ts'
-import type { EventStanding, StandingCounts, StoredEvent } from './organization-state.ts'
+import type { EventStanding, OrganizationState, StandingCounts, StoredEvent } from './organization-state.ts'
 
 /** The standing of an event without revisions. */
 export function standingAsRecorded(event: Pick<StoredEvent, 'payout'>): EventStanding {
   return { seq: 0, status: 'approved', amount: toMillionths(event.payout ?? '0'), was_held: false }
 }
+
+/** The standing of an event. Events whose revisions may matter were read; any other stands as recorded. */
+export const standingIn = ({ revised }: Pick<OrganizationState, 'revised'>, event: StoredEvent): EventStanding =>
+  revised.get(event.id) ?? standingAsRecorded(event)
 
 /** The revenue an event counts for, in millionths. */
 export function countedAmount({ status, amount }: Pick<EventStanding, 'status' | 'amount'>): bigint {
