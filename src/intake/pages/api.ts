@@ -114,12 +114,10 @@ export const readPageTag = endpoint({
   summary: 'Read the tag for the pages of a campaign',
   reply: z.object({
     script: z.string(),
-    neutral_script: z
-      .string()
-      .meta({
-        description:
-          'The same tag with a name that only this host has, for visitors whose content blocker stops sluice.js',
-      }),
+    neutral_script: z.string().meta({
+      description:
+        'The same tag with a name that only this host has, for visitors whose content blocker stops sluice.js',
+    }),
     noscript: z.string().meta({ description: 'The image for pages without JavaScript' }),
     sites: z.array(z.string()),
   }),
