@@ -162,6 +162,15 @@ function connectionsOf(server: Listener['server']): ReadonlySet<Socket> {
   return connections
 }
 
+/** Node keeps the answer in progress at its connection, without a public name. */
+type Answering = Socket & { readonly _httpMessage?: ServerResponse | null }
+
+/** Lets the answer to a request in flight announce that its connection closes: its client would send the next request into the closing connection. */
+function announceEnd(connection: Answering): void {
+  const answer = connection._httpMessage
+  if (answer && !answer.headersSent) answer.setHeader('connection', 'close')
+}
+
 /**
  * Closes in two steps. First every answer announces that its connection closes, while new connections are still accepted, so that a request
  * about to be sent over a kept-alive connection is not lost. Then the sockets close: idle connections at once, busy ones after their answer.
@@ -172,6 +181,7 @@ async function drain(listeners: readonly Listener[], connections: readonly Reado
   const connected = () => connections.flatMap(some => [...some])
   const last = (_: IncomingMessage, response: ServerResponse) => void response.setHeader('connection', 'close')
   for (const { server } of listeners) server.prependListener('request', last)
+  for (const connection of connected()) announceEnd(connection)
   while (connected().length > 0 && !isOver(GRACE_MS)) await sleep(POLL_MS)
   const closed = Promise.all(listeners.map(({ server }) => new Promise(resolve => server.close(resolve))))
   const isClosed = closed.then(() => true)
