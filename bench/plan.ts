@@ -50,7 +50,8 @@ const DEFAULT: Omit<Plan, 'parts'> = {
   clicks: 1_000_000,
   apart: true,
   exploredDays: 90,
-  rounds: 10,
+  // The fewest windows of which the interval of the sign test may leave out the lowest and the highest.
+  rounds: 9,
   seconds: 1.5,
   warmSeconds: 3,
   // All windows together are longer than Linux keeps dirty pages before it writes them all at once.
