@@ -10,7 +10,7 @@ const USAGE = `npm run bench -- [--json] [--large] [--only ${PARTS.join(',')}] [
        npm run bench -- --against <folder> [--json]
   --json     one JSON object { rows: [{ name, value, unit, budget, pass, ratio }] } on standard output, with nothing else;
              with --against { comparison: { name: { median, low, high, windows } } }
-  --large    10 million clicks instead of one million, and 5 minutes of traffic for the memory
+  --large    10 million clicks instead of one million, and only the parts whose results depend on that number
   --only     measures these parts only
   --against  compares redirect, report and feed of this checkout with those of another one, in turns
   --profile  each server writes a CPU profile into the folder`

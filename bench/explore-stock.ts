@@ -1,10 +1,11 @@
 // The clicks for Explore's measurements, with dimensions as in real traffic: a few values have most clicks, and some values are unique.
 // They are appended to sheets as intake does, and sealed day by day by the server's own sealing.
-import { DAY_MS } from '../src/contract/days.ts'
+import { DAY_MS, dayOf } from '../src/contract/days.ts'
 import { firstIdAt, newId } from '../src/contract/ids.ts'
 import { ensurePartitions } from '../src/ground/db/partitions.ts'
+import { rebuildDay } from '../src/reading/segments/check.ts'
 import { mergeAll } from '../src/reading/segments/merge.ts'
-import { sealAll } from '../src/reading/segments/seal.ts'
+import { sealAll, visitorHashOf } from '../src/reading/segments/seal.ts'
 import type { BenchGround } from './ground.ts'
 import type { Organization } from './organizations.ts'
 import type { Plan } from './plan.ts'
@@ -78,6 +79,8 @@ export type Sealed = {
   readonly wall_ms: number
   readonly cpu_ms: number
   readonly merging_ms: number
+  /** To rebuild the segments of the last day from its clicks. */
+  readonly rebuilding_ms: number
   /** For each day, the milliseconds per thousand clicks compared with those of the fixed piece of work. */
   readonly ratio: Ratio
   readonly yardstick: string
@@ -128,13 +131,18 @@ export async function fillExplored(
   ])
   const started = performance.now()
   await mergeAll(pool)
+  const merging_ms = performance.now() - started
+  const rebuilding = performance.now()
+  if (!(await rebuildDay(pool, org_id, dayOf(end - DAY_MS), visitorHashOf(secrets, org_id))))
+    throw new Error('the last day was not rebuilt')
   return {
     clicks: perDay * days,
     days,
     booked: rowCount ?? 0,
     wall_ms,
     cpu_ms,
-    merging_ms: performance.now() - started,
+    merging_ms,
+    rebuilding_ms: performance.now() - rebuilding,
     ratio: ratiosOf(days_us, yardstick),
     yardstick: workText(yardstick),
   }

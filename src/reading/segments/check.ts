@@ -248,7 +248,7 @@ type ClickWithEntries = FixedClick & ClickState & { readonly entries: SheetEntry
  * usual. Portions may be read in different snapshots, because sealing waits meanwhile. Returns false if another process has the turn, the day's clicks
  * are no longer kept, or `signal` has ended it. @throws database errors
  */
-async function rebuildDay(
+export async function rebuildDay(
   pool: pg.Pool,
   org_id: number,
   day: string,
