@@ -3,7 +3,7 @@
  * because it stays in paid ads. Deletion is soft.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
+import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -21,30 +21,8 @@ import { takeKey } from './key.ts'
 import { withLinks, type CampaignRow, campaignLink } from './link.ts'
 import { announceChange } from './live.ts'
 import { checkedDestination, requireAdAccount, requireSessionFields, requireTrafficSource } from './references.ts'
+import { CAMPAIGN_COLUMNS, type CampaignChanges, campaignOf, leadsTo, liveCampaigns, writeCampaign } from './stored.ts'
 import { placeWarnings, warningsOn } from './warnings.ts'
-
-const COLUMNS = [
-  'id',
-  'name',
-  'key',
-  'destination',
-  'offer_id',
-  'fallback_url',
-  'ad_account_id',
-  'traffic_source_id',
-  'domain_id',
-  'source',
-  'strict_filter',
-  'cost',
-  'goal',
-  'sites',
-  'browser_types',
-  'status',
-  'tag_ids',
-  'note',
-  'created_at',
-  'updated_at',
-] as const
 
 /** Campaigns of the organization, newest first; `q` searches name and key. Archived ones only if `status` asks for them. */
 export async function listCampaigns(
@@ -71,7 +49,7 @@ function listed(
   org_id: number,
   { ids, q, tag_id, offer_id, funnel_id, traffic_source_id, domain_id, status }: WantedCampaigns,
 ) {
-  let rows = live(db, org_id).select(COLUMNS)
+  let rows = liveCampaigns(db, org_id).select(CAMPAIGN_COLUMNS)
   if (ids !== undefined) rows = rows.where('id', 'in', ids)
   else if (status === undefined) rows = rows.where('status', '<>', 'archived')
   else if (status !== 'all') rows = rows.where('status', '=', status)
@@ -196,7 +174,7 @@ export async function updateCampaign(
       ...(destination === undefined ? {} : { destination: JSON.stringify(destination) }),
       ...(body.source === undefined ? {} : { source: sourceText(body.source) }),
       ...(changes.cost === undefined ? {} : { cost: costText(changes.cost) }),
-    } as Changes)
+    } as CampaignChanges)
   })
   await announceChange(db, actor.org_id, now.id)
   return { ...(await withLink(context, row)), warnings: await warningsOn(context, body, row) }
@@ -258,35 +236,6 @@ function change<T>(
   return db.transaction().execute(async trx => write(trx, await readMoment(trx, org_id)))
 }
 
-type Changes = Updateable<Tables['campaigns']>
-
-/**
- * Writes the changes to a campaign that is not deleted, and returns the row. Refuses `object_not_found`. `updated_at` never goes back: a change
- * that waited for another change may carry an earlier time than that change.
- */
-async function writeCampaign(
-  db: Kysely<Tables>,
-  org_id: number,
-  id: string,
-  at: string,
-  changes: Changes,
-  mustBeArchived = false,
-): Promise<CampaignRow> {
-  let written = db
-    .updateTable('campaigns')
-    .set({ ...changes, updated_at: sql<string>`greatest(updated_at, ${at}::timestamptz)` })
-    .where('org_id', '=', org_id)
-    .where('id', '=', id)
-    .where('deleted_at', 'is', null)
-  if (mustBeArchived) written = written.where('status', '=', 'archived')
-  const row = await written.returning(COLUMNS).$castTo<CampaignRow>().executeTakeFirst()
-  if (row !== undefined) return row
-  // Someone may have unarchived it in the meantime.
-  if (mustBeArchived && (await live(db, org_id).select('id').where('id', '=', id).executeTakeFirst()) !== undefined)
-    refuse('campaign_not_archived')
-  return refuse('object_not_found')
-}
-
 /**
  * For rooms whose rows name a campaign. Refuses `invalid_request` unless the organization has it, and `campaign_scope_forbidden` if the
  * actor is restricted to other campaigns.
@@ -295,7 +244,7 @@ export async function requireCampaign(
   { db, actor }: Pick<Context<typeof api.createCampaign>, 'db' | 'actor'>,
   id: string,
 ): Promise<void> {
-  const found = await live(db, actor.org_id).select('id').where('id', '=', id).executeTakeFirst()
+  const found = await liveCampaigns(db, actor.org_id).select('id').where('id', '=', id).executeTakeFirst()
   if (found === undefined) refuse('invalid_request', { error: 'campaign_id: no such campaign' })
   requireScope(actor, id)
 }
@@ -309,22 +258,11 @@ export async function requireScopeOfAll(
   type: 'funnel' | 'click_flow',
   id: string,
 ): Promise<void> {
-  const campaigns = await live(db, actor.org_id).select('id').where(leadsTo(type, id)).execute()
+  const campaigns = await liveCampaigns(db, actor.org_id).select('id').where(leadsTo(type, id)).execute()
   if (!campaigns.every(campaign => isInScope(actor, campaign.id)))
     refuse('campaign_scope_forbidden', {
       hint: `The ${type.replace('_', ' ')} is the destination of a campaign that this key does not list. The key needs all campaigns that lead there.`,
     })
-}
-
-const leadsTo = (type: 'funnel' | 'click_flow', id: string) =>
-  sql<boolean>`destination->>'type' = ${type} and destination->>${`${type}_id`} = ${id}`
-
-const live = (db: Kysely<Tables>, org_id: number) =>
-  db.selectFrom('campaigns').where('org_id', '=', org_id).where('deleted_at', 'is', null)
-
-async function campaignOf(db: Kysely<Tables>, org_id: number, id: string): Promise<CampaignRow> {
-  const row = await live(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<CampaignRow>().executeTakeFirst()
-  return row ?? refuse('object_not_found')
 }
 
 const sourceOf = (source: api.CampaignDraft['source']) =>
