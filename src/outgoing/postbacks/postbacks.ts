@@ -8,13 +8,11 @@ import type { Call } from '../../contract/endpoint.ts'
 import { newId, NIL_ID } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { addressWarnings, type Warning } from '../../contract/warnings.ts'
-import type { Config } from '../../ground/config.ts'
 import { createOnce } from '../../ground/create-once.ts'
 import { newestFirstFile } from '../../ground/db/list-file.ts'
 import { newestFirst, picked, type Wanted } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
 import type { Tables } from '../../ground/db/tables.ts'
-import { isPrivateHost } from '../../ground/guard.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { requireScope } from '../../ground/scope.ts'
 import { betweenConversions } from '../../money/billing/balance.ts'
@@ -22,6 +20,7 @@ import { requireCampaign } from '../../traffic/campaigns/campaigns.ts'
 import { requireTrafficSource } from '../../traffic/campaigns/references.ts'
 import { resetBreaker } from '../deliveries/breaker.ts'
 import * as api from './api.ts'
+import { requireOneSubject, requireOwnOn, requirePublicAddress, requireSameSubject } from './rule-terms.ts'
 
 const COLUMNS = [
   'id',
@@ -92,7 +91,7 @@ export async function createPostbackRule(
   const { db, actor, config } = context
   const method = body.method ?? 'GET'
   if (actor.kind === 'key' && method !== 'GET') refuse('postback_method_forbidden')
-  requirePublic(config, body.url)
+  requirePublicAddress(config, body.url)
   requireOneSubject(actor, body)
   requireOwnOn(actor, body.on ?? 'recorded', 'recorded')
   if (body.campaign_id == null) requireScope(actor, null)
@@ -155,7 +154,7 @@ export async function updatePostbackRule(
       error: 'method: it cannot be changed',
       hint: 'Create another rule with the other method.',
     })
-  if (body.url !== undefined) requirePublic(config, body.url)
+  if (body.url !== undefined) requirePublicAddress(config, body.url)
   requireSameSubject(now, body)
   if (now.traffic_source_id !== null && (body.active ?? now.active) && PLACEHOLDER.test(body.url ?? now.url))
     refuse('placeholder_left')
@@ -265,51 +264,6 @@ function storedColumns({ on, campaign_id, traffic_source_id }: RuleTerms) {
     told_on: isPlain ? null : on,
     told_campaign_id: isPlain ? null : campaign_id,
   }
-}
-
-/** A key may not change `on`. */
-function requireOwnOn({ kind }: { readonly kind: 'key' | 'member' }, on: string, now: string): void {
-  if (kind === 'key' && on !== now)
-    refuse('api_key_resource_forbidden', {
-      error: `on: a key cannot set it; the value is ${now}`,
-      hint: 'Set it in the dashboard.',
-    })
-}
-
-type RuleSubject = {
-  readonly campaign_id?: string | null | undefined
-  readonly traffic_source_id?: string | null | undefined
-}
-
-/** A rule has a campaign, a traffic source or neither. A key may not set a traffic source. */
-function requireOneSubject(
-  { kind }: { readonly kind: 'key' | 'member' },
-  { campaign_id, traffic_source_id }: RuleSubject,
-): void {
-  if (traffic_source_id == null) return
-  if (kind === 'key')
-    refuse('api_key_resource_forbidden', {
-      error: 'traffic_source_id: a key cannot set it',
-      hint: 'Create the rule in the dashboard.',
-    })
-  if (campaign_id != null)
-    refuse('invalid_request', { error: 'campaign_id: a rule of a traffic source applies to all its campaigns' })
-}
-
-function requireSameSubject(now: api.PostbackRule, { campaign_id, traffic_source_id }: RuleSubject): void {
-  if (traffic_source_id !== undefined && traffic_source_id !== now.traffic_source_id)
-    refuse('invalid_request', { error: 'traffic_source_id: it cannot be changed', hint: 'Create another rule.' })
-  if (now.traffic_source_id !== null && campaign_id != null)
-    refuse('invalid_request', { error: 'campaign_id: a rule of a traffic source applies to all its campaigns' })
-}
-
-/** Refuses addresses that are visibly private. Host names are checked when the worker connects. */
-function requirePublic({ allowPrivateTargets }: Config, url: string): void {
-  if (allowPrivateTargets || !isPrivateHost(new URL(url).hostname)) return
-  refuse('invalid_request', {
-    error: 'url: must lead to a public address',
-    hint: 'Private addresses cannot be called.',
-  })
 }
 
 /** Takes back the deletion of a rule, for the history: it is called for conversions from now on. False if it is not deleted. */
