@@ -4,7 +4,7 @@
  * only if it lists all campaigns that lead there. Deletion is soft.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -20,25 +20,12 @@ import { requireScopeOfAll } from '../campaigns/campaigns.ts'
 import { announceChange } from '../campaigns/live.ts'
 import { campaignsOnFallback } from '../campaigns/on-fallback.ts'
 import * as api from './api.ts'
-import type { ClickFlow, FlowStatus, Graph, FlowProblem, WrittenFlow } from './api.ts'
+import type { ClickFlow, Graph, FlowProblem, WrittenFlow } from './api.ts'
 import { objectProblems, readObjects } from './objects.ts'
 import { problemsOf } from './validate.ts'
 import { fallbackWarnings, graphWarnings } from './warnings.ts'
+import { flowOf, liveFlows, type StoredFlow, usersOf, versionOf, writeFlow } from './stored.ts'
 import { addVersion, readVersion } from './versions.ts'
-
-type Flow = {
-  id: string
-  name: string
-  graph: Graph
-  status: FlowStatus
-  published_version: number | null
-  is_draft_published: boolean
-  draft_tag: string
-  tag_ids: string[]
-  note: string | null
-  created_at: string
-  updated_at: string
-}
 
 /** Flows of the organization, newest first, including archived ones unless `status` says otherwise. */
 export async function listClickFlows(
@@ -63,15 +50,15 @@ function listed(
   org_id: number,
   { ids, q, tag_id, status }: Wanted<Call<typeof api.listClickFlows>['query']>,
 ) {
-  let rows = flows(db, org_id)
+  let rows = liveFlows(db, org_id)
   if (ids !== undefined) rows = rows.where('f.id', 'in', ids)
   if (q) rows = rows.where(nameHolds(q, 'f.name'))
   if (status !== undefined) rows = rows.where('f.status', '=', status)
   if (tag_id !== undefined) rows = rows.where(hasTag(tag_id, 'f.tag_ids'))
-  return rows.$castTo<Flow>()
+  return rows.$castTo<StoredFlow>()
 }
 
-async function withUsers(db: Kysely<Tables>, org_id: number, found: readonly Flow[]) {
+async function withUsers(db: Kysely<Tables>, org_id: number, found: readonly StoredFlow[]) {
   const ids = found.map(({ id }) => id)
   const using = await usersOf(db, org_id, ids)
   return found.map(flow => ({ ...flow, campaigns: using.filter(({ flow_id }) => flow_id === flow.id) }))
@@ -130,7 +117,7 @@ export async function setClickFlowStatus(
   const { id, before } = await db.transaction().execute(async db => {
     const flow = await lockFlow(db, actor, params.id)
     if (status === 'active' && flow.published_version === null) refuse('click_flow_not_published')
-    if (status !== flow.status) await write(db, actor.org_id, flow.id, { status })
+    if (status !== flow.status) await writeFlow(db, actor.org_id, flow.id, { status })
     return { id: flow.id, before: flow.status }
   })
   if (status !== before) await announceChange(db, actor.org_id, id)
@@ -157,12 +144,12 @@ export async function publishClickFlow(
     requireComplete(await allProblems(db, org_id, graph))
     const present = published_version === null ? undefined : await readVersion(db, org_id, id, published_version)
     if (isDeepStrictEqual(present, graph)) {
-      if (status !== 'active') await write(db, org_id, id, { status: 'active' })
+      if (status !== 'active') await writeFlow(db, org_id, id, { status: 'active' })
       return id
     }
     const version = (published_version ?? 0) + 1
     await addVersion(db, org_id, id, version, graphText(graph))
-    await write(db, org_id, id, { status: 'active', published_version: version })
+    await writeFlow(db, org_id, id, { status: 'active', published_version: version })
     return id
   })
   await announceChange(db, org_id, id)
@@ -177,7 +164,7 @@ export async function deleteClickFlow(
 ) {
   const { id, status } = await db.transaction().execute(async db => {
     const flow = await lockFlow(db, actor, params.id)
-    await write(db, actor.org_id, flow.id, 'deleted')
+    await writeFlow(db, actor.org_id, flow.id, 'deleted')
     return flow
   })
   await announceChange(db, actor.org_id, id)
@@ -195,59 +182,6 @@ export async function restoreClickFlowVersion(
   return await changeFlow(db, actor.org_id, id, { graph: graphText(graph) })
 }
 
-/** A flow that is not deleted, by its wire id. Refuses `object_not_found`. */
-export async function flowOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Flow> {
-  const uuid = idOf(id)
-  const row = await flows(db, org_id).where('f.id', '=', uuid).$castTo<Flow>().executeTakeFirst()
-  return row ?? refuse('object_not_found')
-}
-
-/** The graph of a version. Refuses `object_not_found`. */
-export async function versionOf(db: Kysely<Tables>, org_id: number, id: string, version: number): Promise<Graph> {
-  return (await readVersion(db, org_id, id, version)) ?? refuse('object_not_found', { error: 'no such version' })
-}
-
-/** The campaigns that lead to these flows. */
-export async function usersOf(db: Kysely<Tables>, org_id: number, ids: readonly string[]) {
-  if (ids.length === 0) return []
-  return await db
-    .selectFrom('campaigns')
-    .select(['id', 'name', sql<string>`destination ->> 'click_flow_id'`.as('flow_id')])
-    .where('org_id', '=', org_id)
-    .where('deleted_at', 'is', null)
-    .where(sql<boolean>`destination ->> 'type' = 'click_flow' and destination ->> 'click_flow_id' = any(${ids})`)
-    .orderBy('id')
-    .execute()
-}
-
-/** Equal graphs have equal tags, because the text of a jsonb value is canonical. */
-const TAG = sql<string>`md5(f.graph::text)`
-
-const flows = (db: Kysely<Tables>, org_id: number) =>
-  db
-    .selectFrom('click_flows as f')
-    .leftJoin('click_flow_versions as v', join =>
-      join
-        .onRef('v.org_id', '=', 'f.org_id')
-        .onRef('v.click_flow_id', '=', 'f.id')
-        .onRef('v.version', '=', 'f.published_version'),
-    )
-    .select([
-      'f.id',
-      'f.name',
-      'f.graph',
-      'f.status',
-      'f.published_version',
-      'f.tag_ids',
-      'f.note',
-      'f.created_at',
-      'f.updated_at',
-    ])
-    .select(sql<boolean>`coalesce(v.graph = f.graph, false)`.as('is_draft_published'))
-    .select(TAG.as('draft_tag'))
-    .where('f.org_id', '=', org_id)
-    .where('f.deleted_at', 'is', null)
-
 /** Locks a flow for a change that affects traffic. Refuses `object_not_found`, and `campaign_scope_forbidden` if the key does not list all its campaigns. */
 async function lockFlow(db: Kysely<Tables>, actor: Member | Key, id: string) {
   const uuid = idOf(id)
@@ -258,26 +192,11 @@ async function lockFlow(db: Kysely<Tables>, actor: Member | Key, id: string) {
     .where('id', '=', uuid)
     .where('deleted_at', 'is', null)
     .forUpdate()
-    .$castTo<Pick<Flow, 'id' | 'graph' | 'status' | 'published_version'>>()
+    .$castTo<Pick<StoredFlow, 'id' | 'graph' | 'status' | 'published_version'>>()
     .executeTakeFirst()
   if (flow === undefined) refuse('object_not_found')
   await requireScopeOfAll({ db, actor }, 'click_flow', flow.id)
   return flow
-}
-
-type Changes = { name?: string; graph?: string; status?: FlowStatus; published_version?: number } | 'deleted'
-
-async function write(db: Kysely<Tables>, org_id: number, id: string, changes: Changes, tag?: string): Promise<boolean> {
-  const now = await readMoment(db, org_id)
-  let update = db
-    .updateTable('click_flows as f')
-    .set({ ...(changes === 'deleted' ? { deleted_at: now } : changes), updated_at: now })
-    .where('f.org_id', '=', org_id)
-    .where('f.id', '=', id)
-    .where('f.deleted_at', 'is', null)
-  if (tag !== undefined) update = update.where(TAG, '=', tag)
-  const { numUpdatedRows } = await update.executeTakeFirst()
-  return numUpdatedRows === 1n
 }
 
 /** Writes changes that do not affect traffic, so no announcement is needed. */
@@ -291,13 +210,15 @@ async function changeFlow(
   const now = await flowOf(db, org_id, id)
   const { graph, name = now.name } = changes
   const isEqual = name === now.name && isDeepStrictEqual(JSON.parse(graph), now.graph)
-  const isWritten = isEqual ? tag === undefined || tag === now.draft_tag : await write(db, org_id, now.id, changes, tag)
+  const isWritten = isEqual
+    ? tag === undefined || tag === now.draft_tag
+    : await writeFlow(db, org_id, now.id, changes, tag)
   const flow = isEqual ? now : await flowOf(db, org_id, now.id)
   if (!isWritten) refuse('draft_changed')
   return { ...(await withProblems(db, org_id, flow)), warnings: graphWarnings(flow.graph) }
 }
 
-async function withProblems(db: Kysely<Tables>, org_id: number, flow: Flow): Promise<ClickFlow> {
+async function withProblems(db: Kysely<Tables>, org_id: number, flow: StoredFlow): Promise<ClickFlow> {
   const [campaigns, problems] = await Promise.all([usersOf(db, org_id, [flow.id]), allProblems(db, org_id, flow.graph)])
   return { ...flow, campaigns, problems }
 }
