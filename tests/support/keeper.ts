@@ -17,7 +17,8 @@ const settings = [
   'full_page_writes=off',
   'wal_compression=off',
   'autovacuum=off',
-  'max_connections=300',
+  // Each process of a test has some thirty, and those of a killed one stay until their statement ends.
+  'max_connections=1000',
   'log_min_messages=log',
 ]
 
