@@ -17,7 +17,7 @@ const settings = [
   'full_page_writes=off',
   'wal_compression=off',
   'autovacuum=off',
-  // Each process of a test has some thirty, and those of a killed one stay until their statement ends.
+  // Ten processes of tests reached 300 on a busy machine.
   'max_connections=1000',
   'log_min_messages=log',
 ]
