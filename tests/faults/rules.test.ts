@@ -79,7 +79,7 @@ test(`both processes are killed ${KILLS === 1 ? 'once' : `${KILLS} times`} while
     return rows.length > 0
   }
   let hour = 0
-  /** The next hour comes if there was no check for a minute: on a busy machine one may come too late, and a late one is not made up for. */
+  /** After a minute without a check it lets the next hour come: a check that fails for a minute on a busy machine is not repeated before. */
   const areAllOut = () => {
     let late_ms = performance.now() + LATE_MS
     return async () => {

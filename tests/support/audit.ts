@@ -174,7 +174,7 @@ async function assertNothingInvented(pool: Pool, { outcomes }: Load, targets: re
   assert.deepEqual(invented.slice(0, 3), [], `A2: ${invented.length} events are stored that were refused or never sent`)
 }
 
-/** A machine without a free processor still calls a receiver several times within this time. */
+/** After so long without a call nothing more is expected. */
 const NO_CALL_MS = 120_000
 
 /** Waits until no delivery to this receiver is pending, for as long as it is called. */
