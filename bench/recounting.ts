@@ -21,6 +21,9 @@ export async function checkReports(
   now: number,
 ): Promise<void> {
   const asking = new Asking(server)
+  // Without a statement timeout, because a recount reads all clicks.
+  const client = database.dedicated()
+  await client.connect()
   const midnight = now - (now % DAY_MS)
   try {
     for (const dimension of DIMENSIONS) {
@@ -28,8 +31,8 @@ export async function checkReports(
       const { rows } = body as { rows: (Counts & { key: string; revenue: string; cost?: string })[] }
       const from = midnight - (DAYS - 1) * DAY_MS
       const to = midnight + DAY_MS - 1
-      const recounted = await recount(database.worker, org_id, from, to, dimension)
-      const costs = hasCost(dimension) ? await recountCosts(database.worker, org_id, from, to, dimension) : []
+      const recounted = await recount(client, org_id, from, to, dimension)
+      const costs = hasCost(dimension) ? await recountCosts(client, org_id, from, to, dimension) : []
       const costOf = (key: string) => costs.find(row => row.key === key)?.cost ?? '0'
       // Spend without clicks is a separate row.
       const told = rows.filter(({ clicks }) => clicks > 0).map(row => lineOf(row, row.key, row.cost ?? '0'))
@@ -42,6 +45,7 @@ export async function checkReports(
     }
   } finally {
     await asking.close()
+    await client.end()
   }
 }
 
