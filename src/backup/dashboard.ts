@@ -69,6 +69,7 @@ export function openBackups(ground: Ground): { rooms: Furnished[]; close(): Prom
 function startChild({ config, database }: Ground, run: BackupRun, path: string): ChildProcess {
   const child = fork(new URL('./backup-child.ts', import.meta.url), {
     serialization: 'advanced',
+    detached: true,
     // Settings are sent as a message, because others may read the environment of a process.
     env: { PATH: process.env['PATH'], TZ: 'UTC' },
     execArgv: [],

@@ -1,12 +1,12 @@
 /** Takes a claimed backup: renews its lease, stores its progress and its end. Used by `npm run backup` and by the dashboard's backups. */
 import { access, stat } from 'node:fs/promises'
-import { constants, setPriority } from 'node:os'
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import { createFolderIn } from '../ground/folder-owner.ts'
 import type { Config } from '../ground/config.ts'
 import type { PatientClient } from '../ground/db/nodes.ts'
 import type { Tables } from '../ground/db/tables.ts'
+import { runBehind } from '../ground/priority.ts'
 import { openRounds } from '../ground/rounds.ts'
 import { StartError } from '../ground/start-error.ts'
 import { type BackupOrder, type BackupSummary, takeBackup } from './backup.ts'
@@ -31,7 +31,7 @@ type Taking = {
  */
 export async function runBackup({ db, run, client, log, order }: Taking): Promise<BackupSummary> {
   // Not set in the unit, whose priority a PostgreSQL that the command starts would keep.
-  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  runBehind(process.pid)
   const lost = new AbortController()
   const signal = AbortSignal.any([lost.signal, ...(order.signal === undefined ? [] : [order.signal])])
   // A statement may wait for a lock, or copy a large table, for hours.

@@ -6,6 +6,9 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { pino } from 'pino'
 import { freshDatabase, useDatabase } from '../../../tests/support/database.ts'
+import { eventually } from '../../../tests/support/eventually.ts'
+import { sessionPriority } from '../../../tests/support/session-priority.ts'
+import { BEHIND } from '../priority.ts'
 import { connect, type Database } from './connect.ts'
 import { isUnreachable } from './faults.ts'
 
@@ -61,17 +64,22 @@ test('a statement with parameters is prepared once per connection, however often
 })
 
 test('on the embedded server background work runs at a lower priority', async () => {
-  const niceness = async ({ reads, worker }: Pick<Database, 'reads' | 'worker'>) => {
+  const processes = async ({ reads, worker }: Pick<Database, 'reads' | 'worker'>) => {
     const pids = await Promise.all(
       [reads, worker].map(pool => pool.query<{ pid: number }>('select pg_backend_pid() as pid')),
     )
-    return pids.map(({ rows: [row] }) => getPriority(row?.pid))
+    return pids.map(({ rows: [row] }) => row?.pid ?? 0)
   }
   const embedded = connect([ground.connection], { log })
   const other = connect([ground.url], { log })
   const usual = getPriority()
-  assert.deepEqual(await niceness(embedded), [usual, 10])
-  assert.deepEqual(await niceness(other), [usual, usual], 'another server is its operator’s')
+  const [visitors = 0, behind = 0] = await processes(embedded)
+  assert.deepEqual([visitors, behind].map(getPriority), [usual, BEHIND])
+  if (sessionPriority(visitors) !== undefined) {
+    assert.equal(sessionPriority(visitors), 0)
+    await eventually('a low session', () => sessionPriority(behind) === BEHIND)
+  }
+  assert.deepEqual((await processes(other)).map(getPriority), [usual, usual], 'another server is its operator’s')
   await Promise.all([embedded.close(), other.close()])
 })
 

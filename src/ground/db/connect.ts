@@ -1,11 +1,11 @@
 // The connections of one process. Each kind of work has its own pool, so that none can starve another: a hundred slow reports do not block
 // conversions. There are at most 37 connections, plus two that listen; see `Database`. The process that keeps Explore's segments opens five more.
 // On a cluster the 37 are distributed over its nodes, two listen on each node, and one more goes to the first node for schema changes.
-import { setPriority } from 'node:os'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { MINUTE_MS } from '../../contract/days.ts'
+import { BEHIND, runBehind } from '../priority.ts'
 import { type Absence, openAbsence } from './absence.ts'
 import { clientOf, openAddresses, retryOnOtherNodes } from './addresses.ts'
 import { measurePools } from './pool-metrics.ts'
@@ -101,20 +101,8 @@ const limitsOf = (kind: keyof typeof limits, patience_ms: number | undefined): L
   ...(patience_ms !== undefined && { statement_timeout: patience_ms, query_timeout: patience_ms }),
 })
 
-/** A `nice` value: beside a process that wants the whole processor, this one gets a tenth of that one's share. */
-export const BEHIND = 10
-
 /** The driver sets `processID` on a connection, but its types lack it. */
 type ConnectedClient = pg.PoolClient & { processID: number }
-
-/** Lowers the priority of background work. Visitors wait for a click's commit, and nobody waits for folding, which takes a processor for 0.1 s. */
-function runBehind(pid: number): void {
-  try {
-    setPriority(pid, BEHIND)
-  } catch {
-    // If the system does not allow it, all connections run at the same priority.
-  }
-}
 
 /** One node of the database: a connection string, or the settings the embedded server hands out. */
 export type Node = string | pg.ClientConfig
@@ -182,8 +170,9 @@ export function connect(nodes: readonly Node[], options: ConnectOptions): Databa
     })
     pool.on('connect', client => client.on('error', () => away.note()))
     if (slow_ms > 0 && OF_REQUESTS.includes(kind)) logSlowQueries(pool, kind, slow_ms, log)
+    // Visitors wait for a click's commit, and nobody waits for folding, which takes a processor for 0.1 s.
     if (kind === 'worker' && nodes.every(node => typeof node !== 'string'))
-      pool.on('connect', client => runBehind((client as ConnectedClient).processID))
+      pool.on('connect', client => runBehind((client as ConnectedClient).processID, BEHIND))
     if (among === addresses && nodes.length > 1) retryOnOtherNodes(pool, nodes.length)
     return pool
   }

@@ -2,14 +2,15 @@
  * The parent's side of the scanning process. The first question starts it, five minutes without a question end it, and so does a question that takes
  * too long. It is a separate process so that the memory and crashes of a scan cannot touch redirects. One question at a time, in turns.
  */
-import { type ChildProcess, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { availableParallelism, constants, setPriority } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { MINUTE_MS } from '../../contract/days.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import { countCrash, measureChild } from '../../ground/child-metrics.ts'
+import { runBehind } from '../../ground/priority.ts'
 import type { ScanValue } from './columns.ts'
 import { type ProcessorUse, readProcessorUse, wasHeldUp } from './processor-share.ts'
 import { openTurns } from './turns.ts'
@@ -162,12 +163,13 @@ function startChild(folder: string, log: Logger): Child {
   const threads = Math.min(MOST_THREADS, availableParallelism())
   const process_ = fork(new URL('./engine-child.ts', import.meta.url), [folder, MEMORY, String(threads)], {
     serialization: 'advanced',
+    detached: true,
     // Without the parent's settings, which hold secrets. With one arena the C library returns more of the memory that is freed.
     env: { PATH: process.env['PATH'], TZ: 'UTC', MALLOC_ARENA_MAX: '1' },
     execArgv: [],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
-  yieldToOthers(process_)
+  if (process_.pid !== undefined) runBehind(process_.pid)
   measureChild('scanning', process_)
   const open = new Map<number, (answered: ScanAnswer) => void>()
   let next = 0
@@ -211,14 +213,5 @@ function startChild(folder: string, log: Logger): Child {
       process_.kill('SIGKILL')
       return gone
     },
-  }
-}
-
-/** Gives the redirecting process priority where both want the same core. */
-function yieldToOthers({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
-  } catch {
-    // A system that does not allow this still answers questions.
   }
 }

@@ -9,6 +9,7 @@ import { type FreshDatabase, freshDatabase } from '../../../tests/support/databa
 import { eventually } from '../../../tests/support/eventually.ts'
 import { openTestHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
+import { sessionPriority } from '../../../tests/support/session-priority.ts'
 import { assertSealed, readSegments } from '../../../tests/support/segments.ts'
 import { aClick } from '../../../tests/support/visits.ts'
 import { storeClicks } from '../../intake/clicks/store.ts'
@@ -51,6 +52,8 @@ test('clicks are sealed by a child process, which is restarted when killed and e
   await sealed(1)
   const [first] = keepers()
   assert.ok(first !== undefined && getPriority(first) > getPriority(), 'it runs behind')
+  if (sessionPriority(first) !== undefined)
+    await eventually('its session too', () => sessionPriority(first) === getPriority(first))
   const said = readFileSync(`/proc/${first}/environ`, 'utf8') + readFileSync(`/proc/${first}/cmdline`, 'utf8')
   assert.doesNotMatch(said, /postgres|secret/i)
 

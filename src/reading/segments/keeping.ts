@@ -3,10 +3,9 @@
  * click takes a third as long as a redirect, and visitors come first.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { constants, getPriority, setPriority } from 'node:os'
 import type pg from 'pg'
 import { countCrash, measureChild } from '../../ground/child-metrics.ts'
-import { BEHIND } from '../../ground/db/connect.ts'
+import { runBehind } from '../../ground/priority.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
 import { NEXT_COUNTED } from './check.ts'
@@ -65,6 +64,7 @@ async function hasClicks(pool: pg.Pool): Promise<boolean> {
 function startKeeper(settings: KeepingSettings): ChildProcess {
   const child = fork(new URL('./keeping-child.ts', import.meta.url), {
     serialization: 'advanced',
+    detached: true,
     // Settings are sent as a message, because others may read the environment of a process.
     env: { PATH: process.env['PATH'], TZ: 'UTC' },
     // Most of its objects are short-lived; without a limit it would hold a hundred megabytes of them.
@@ -72,12 +72,6 @@ function startKeeper(settings: KeepingSettings): ChildProcess {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   child.send(settings)
-  try {
-    // Lower than this process's priority, which may itself be low.
-    if (child.pid !== undefined)
-      setPriority(child.pid, Math.min(getPriority() + BEHIND, constants.priority.PRIORITY_LOW))
-  } catch {
-    // A system that does not allow this gives both the same priority.
-  }
+  if (child.pid !== undefined) runBehind(child.pid)
   return child
 }
