@@ -47,18 +47,20 @@ const plan = {
   ...(profile === undefined ? {} : { profileDir: profile }),
 }
 try {
-  console.log(against === undefined ? await measured() : await compared(against))
+  if (against === undefined) await measure()
+  else console.log(await compared(against))
 } catch (error) {
   console.error(error)
   process.exitCode = 1
 }
 process.exit()
 
-async function measured(): Promise<string> {
-  const findings = await runBench(plan, tell)
+/** Prints the rows of each part as soon as it is measured; with `--json` all of them at the end. */
+async function measure(): Promise<void> {
+  const findings = await runBench(plan, tell, json ? undefined : found => console.log(tableOf(found)))
   tell('done')
   const rows = findings.map(({ beside: _, ...row }) => row)
-  return json ? JSON.stringify({ rows }) : tableOf(findings)
+  if (json) console.log(JSON.stringify({ rows }))
 }
 
 async function compared(dir: string): Promise<string> {

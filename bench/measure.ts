@@ -30,22 +30,32 @@ type Stock = Record<'large' | 'small' | 'quiet' | 'costing' | 'channel', Organiz
 type Tell = (line: string) => void
 
 /**
- * Measures the parts of the plan and reports progress to `tell`. It uses its own data folder and removes it.
+ * Measures the parts of the plan and reports progress to `tell`, and the rows of each part to `show`. It uses its own data folder and removes it.
  * @throws if something could not be measured. A missed budget is a result, not an error.
  */
-export async function runBench(plan: Plan, tell: Tell): Promise<Finding[]> {
+export async function runBench(
+  plan: Plan,
+  tell: Tell,
+  show: (rows: readonly Finding[]) => void = () => {},
+): Promise<Finding[]> {
   await using open = new AsyncDisposableStack()
   const ground = await openGround(plan.profileDir)
   open.defer(() => ground.close())
-  const findings = await measureServed(ground, plan, tell)
+  const findings: Finding[] = []
+  const found = (rows: readonly Finding[]) => {
+    findings.push(...rows)
+    show(rows)
+  }
+  await measureServed(ground, plan, tell, found)
   if (plan.parts.has('broadcast')) {
     tell(`measuring broadcast${await remarkOnNeighbours()}`)
-    findings.push(...(await measureBroadcasts(ground, plan)))
+    found(await measureBroadcasts(ground, plan))
   }
   if (!plan.parts.has('start')) return findings
   await ground.rest()
   tell(`measuring start${await remarkOnNeighbours()}`)
-  return [...findings, ...(await measureStarts(ground.dataDir, plan))]
+  found(await measureStarts(ground.dataDir, plan))
+  return findings
 }
 
 /** The parts that share a server. Conversions end their server. */
@@ -53,7 +63,12 @@ const APART = [['report', 'feed'], ['explore'], ['mcp'], ['click'], ['visit'], [
 const TOGETHER = [['report', 'feed', 'explore', 'mcp', 'click', 'visit', 'memory', 'conversion']] as const
 
 /** All measurements of a running server. */
-async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promise<Finding[]> {
+async function measureServed(
+  ground: BenchGround,
+  plan: Plan,
+  tell: Tell,
+  found: (rows: readonly Finding[]) => void,
+): Promise<void> {
   await using open = new AsyncDisposableStack()
   const bare = await startServer('bare.ts')
   open.defer(() => bare.stop())
@@ -92,7 +107,6 @@ async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promi
     mcp: server => measureTools(load, server, stock.quiet, plan),
     memory: server => measureMemory(load, server, stock.large, plan),
   }
-  const findings: Finding[] = []
   for (const group of plan.apart ? APART : TOGETHER) {
     const parts = group.filter(part => plan.parts.has(part))
     if (parts.length === 0) continue
@@ -101,13 +115,12 @@ async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promi
     try {
       for (const part of parts) {
         tell(`measuring ${part}${remark}`)
-        findings.push(...(await measures[part](server)))
+        found(await measures[part](server))
       }
     } finally {
       await server.stop()
     }
   }
-  return findings
 }
 
 /** Fills the stock that the parts need. */
