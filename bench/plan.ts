@@ -68,7 +68,7 @@ const DEFAULT: Omit<Plan, 'parts'> = {
   broadcastSeconds: 20,
 }
 
-const LARGE = { ...DEFAULT, clicks: 10_000_000, deepAfter: 1_000_000, memorySeconds: 120 }
+const LARGE = { ...DEFAULT, clicks: 10_000_000, deepAfter: 1_000_000 }
 /** The parts whose results depend on the number of stored clicks. */
 const LARGE_PARTS = ['report', 'feed', 'explore', 'memory', 'start'] as const satisfies Part[]
 
