@@ -22,7 +22,7 @@ export type ChildOrder = {
 
 const interrupted = new AbortController()
 process.once('disconnect', () => interrupted.abort(new StartError('Sluice was stopped meanwhile: run it again')))
-// A terminal and a service manager signal the whole process group; only the parent decides when this process ends.
+// A service manager signals every process of the service; only the parent decides when this process ends.
 process.on('SIGINT', () => {}).on('SIGTERM', () => {})
 const [{ config, addresses, run, path }] = (await once(process, 'message')) as [ChildOrder]
 const log = openLog(config.logLevel)

@@ -17,7 +17,7 @@ export type KeepingSettings = {
 }
 
 const parted = once(process, 'disconnect')
-// A terminal and a service manager signal the whole process group; only the parent decides when this process ends.
+// A service manager signals every process of the service; only the parent decides when this process ends.
 process.on('SIGINT', () => {}).on('SIGTERM', () => {})
 const [{ config, addresses }] = (await once(process, 'message')) as [KeepingSettings]
 const log = openLog(config.logLevel)
