@@ -1,7 +1,7 @@
 /** Starts the dashboard: queries, router, and what every page may use. */
 import './styles.css'
 import { CSPProvider } from '@base-ui/react/csp-provider'
-import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { MutationCache, notifyManager, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
@@ -19,6 +19,8 @@ import { openRouter } from './routes.tsx'
 
 paintTheme()
 setFormMessages()
+// By default pages are told of a change after a timer, and until then a box that was just clicked jumps back.
+notifyManager.setScheduler(queueMicrotask)
 
 /** Handles errors that concern the session. A person who was signed in signs in again over the page; others get the sign-in page. */
 function handleSessionError(refused: unknown) {
