@@ -146,6 +146,7 @@ export const undoKey = endpoint({
 export const Mark = z
   .object({
     at: Instant,
+    day: z.iso.date().meta({ description: 'The day of the note, or the UTC day of the change' }),
     kind: z.enum(['note', 'paused', 'resumed', 'archived', 'published', 'rule']),
     text: z.string().meta({ description: 'The note, or the name of the object' }),
     campaign_id: Id.nullable(),

@@ -27,11 +27,11 @@ export async function listMarks({ db, actor }: Context<typeof api.listMarks>, { 
   const { rows } = await sql<Mark>`
     with zone as (select coalesce(timezone, 'UTC') as timezone from organizations where org_id = ${org_id}),
     marks as (
-      select (n.day::timestamp at time zone zone.timezone) as at, 'note' as kind, n.text, n.campaign_id, null::uuid as history_id
+      select (n.day::timestamp at time zone zone.timezone) as at, n.day, 'note' as kind, n.text, n.campaign_id, null::uuid as history_id
       from day_notes n, zone
       where n.org_id = ${org_id} and n.day between ${date_from}::date and ${date_to}::date
       union all
-      select h.created_at,
+      select h.created_at, (h.created_at at time zone 'UTC')::date,
         case when f ->> 'name' = 'published_version' then 'published' when f ->> 'after' = 'paused' then 'paused'
           when f ->> 'after' = 'archived' then 'archived' else 'resumed' end,
         h.object_name, case when h.kind = 'campaign' then h.object_id end, h.id
@@ -41,7 +41,7 @@ export async function listMarks({ db, actor }: Context<typeof api.listMarks>, { 
         and (h.kind = 'campaign' and f ->> 'name' = 'status' or h.kind = 'click_flow' and f ->> 'name' = 'published_version')
         and (h.created_at at time zone zone.timezone)::date between ${date_from}::date and ${date_to}::date
       union all
-      select min(h.created_at), 'rule', min(h.object_name) || case when count(*) > 1 then ' and ' || count(*) - 1 || ' more' else '' end,
+      select min(h.created_at), (min(h.created_at) at time zone 'UTC')::date, 'rule', min(h.object_name) || case when count(*) > 1 then ' and ' || count(*) - 1 || ' more' else '' end,
         case when h.kind = 'left_out' then h.object_id end, (array_agg(h.id order by h.id))[1]
       from history h, zone
       where h.org_id = ${org_id} and h.id >= ${bounds.first} and (${bounds.last}::uuid is null or h.id < ${bounds.last})
@@ -49,7 +49,7 @@ export async function listMarks({ db, actor }: Context<typeof api.listMarks>, { 
         and (h.created_at at time zone zone.timezone)::date between ${date_from}::date and ${date_to}::date
       group by h.act_id, h.kind, case when h.kind = 'left_out' then h.object_id end
     )
-    select * from marks
+    select at, day::text, kind, text, campaign_id, history_id from marks
     where ${campaign_id}::uuid is null or campaign_id is null or campaign_id = ${campaign_id}
     order by at desc limit ${MOST_MARKS}`.execute(db)
   return { data: rows.toReversed() }

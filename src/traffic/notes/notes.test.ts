@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
+import { toWireId } from '../../contract/ids.ts'
 
 let house: TestHouse
 before(async () => {
@@ -18,7 +19,7 @@ async function workspace() {
     house.call(method, url, { cookie: owner.cookie, ...(body === undefined ? {} : { body }) })
   const campaign = { name: 'C', destination: { type: 'redirect', url: 'https://s.example/' } }
   const { id } = (await call('POST', '/api/campaigns', campaign)).data()
-  return { call, campaign_id: String(id) }
+  return { call, campaign_id: String(id), organization_id: toWireId(owner.organization_id) }
 }
 
 test('notes are written, found by day and campaign, changed and deleted', async () => {
@@ -53,7 +54,14 @@ test('marks are the notes of days and the changes that explain a chart, oldest f
   await call('POST', `/api/click-flows/${flow}/publish`)
   const marks = async (query = '') =>
     (await call('GET', `/api/marks?${query}`)).json<{
-      data: { at: string; kind: string; text: string; campaign_id: string | null; history_id: string | null }[]
+      data: {
+        at: string
+        day: string
+        kind: string
+        text: string
+        campaign_id: string | null
+        history_id: string | null
+      }[]
     }>().data
   const all = await marks()
   assert.deepEqual(
@@ -65,8 +73,8 @@ test('marks are the notes of days and the changes that explain a chart, oldest f
       ['archived', 'C'],
     ],
   )
-  assert.deepEqual([all[0]?.at, all[0]?.history_id], ['2026-01-02T00:00:00.000Z', null])
-  assert.ok(all.slice(1).every(({ history_id }) => history_id !== null))
+  assert.deepEqual([all[0]?.at, all[0]?.day, all[0]?.history_id], ['2026-01-02T00:00:00.000Z', '2026-01-02', null])
+  assert.ok(all.slice(1).every(({ at, day, history_id }) => history_id !== null && day === at.slice(0, 10)))
   assert.deepEqual(
     (await marks('date_to=2026-01-02')).map(({ kind }) => kind),
     ['note'],
@@ -81,6 +89,14 @@ test('marks are the notes of days and the changes that explain a chart, oldest f
     false,
   )
   assert.deepEqual((await (await workspace()).call('GET', '/api/marks')).data()['data'], [])
+})
+
+test('a mark has the day of its note in every time zone', async () => {
+  const { call, organization_id } = await workspace()
+  await call('PATCH', `/api/organizations/${organization_id}`, { timezone: 'Europe/Kyiv' })
+  await call('POST', '/api/notes', { day: '2026-01-02', text: 'New landing' })
+  const [mark] = (await call('GET', '/api/marks')).json<{ data: { at: string; day: string }[] }>().data
+  assert.deepEqual([mark?.at, mark?.day], ['2026-01-01T22:00:00.000Z', '2026-01-02'])
 })
 
 test('a note without a day or text, of a foreign campaign or in another workspace is refused', async () => {

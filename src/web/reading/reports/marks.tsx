@@ -3,7 +3,6 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { z } from 'zod'
-import { dayOf } from '../../../contract/days.ts'
 import { listMarks, type Mark } from '../../../people/history/api.ts'
 import { createNote, listNotes } from '../../../traffic/notes/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
@@ -17,8 +16,8 @@ import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { TextArea, TextField } from '../../ground/ui/field.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 
-/** A mark with its UTC day and its words. */
-export type DayMark = z.input<typeof Mark> & { readonly day: string; readonly words: string }
+/** A mark with its words. */
+export type DayMark = z.input<typeof Mark> & { readonly words: string }
 
 const WORDS: Readonly<Record<Exclude<DayMark['kind'], 'note'>, string>> = {
   paused: 'Paused',
@@ -34,7 +33,6 @@ export function useMarks({ from, to }: Days, campaign: string | undefined): read
   const marks = useQuery(ask(listMarks, { query: asked })).data?.data ?? []
   return marks.map(mark => ({
     ...mark,
-    day: dayOf(Date.parse(mark.at)),
     words: mark.kind === 'note' ? mark.text : `${WORDS[mark.kind]}: ${mark.text}`,
   }))
 }
@@ -43,15 +41,22 @@ const MOST_SHOWN = 6
 
 type MarkListProps = { marks: readonly DayMark[]; campaign: string | undefined; today: string }
 
-/** The newest marks in words, and the button that adds a note. */
+/** Newest day first. Of one day the notes come first, because people wrote them to be read. */
+const inOrder = (one: DayMark, other: DayMark): number =>
+  other.day.localeCompare(one.day) ||
+  Number(other.kind === 'note') - Number(one.kind === 'note') ||
+  other.at.localeCompare(one.at)
+
+/** The newest marks in words, the others when asked for, and the button that adds a note. */
 export function MarkList({ marks, campaign, today }: MarkListProps) {
   const { role } = useActive()
   const [isAdding, setAdding] = useState(false)
-  const newest = marks.slice(-MOST_SHOWN).toReversed()
+  const [showsAll, setShowsAll] = useState(false)
+  const listed = marks.toSorted(inOrder).slice(0, showsAll ? marks.length : MOST_SHOWN)
   return (
     <div className="flex flex-wrap items-start gap-x-4 gap-y-2 border-t border-line px-5 py-2.5 text-sm">
       <ul aria-label="Notes and changes" className="flex min-w-0 flex-1 flex-col gap-0.5">
-        {newest.map(({ at, day: on, words, kind, campaign_id }) => (
+        {listed.map(({ at, day: on, words, kind, campaign_id }) => (
           <li key={`${at} ${words}`} className="flex min-w-0 gap-2">
             <span className="shrink-0 text-ink-faint">{day(on)}</span>
             <span className="min-w-0 wrap-anywhere">{words}</span>
@@ -66,8 +71,12 @@ export function MarkList({ marks, campaign, today }: MarkListProps) {
             )}
           </li>
         ))}
-        {marks.length > MOST_SHOWN && (
-          <li className="text-ink-faint">{`and ${marks.length - MOST_SHOWN} more, which the chart marks`}</li>
+        {listed.length < marks.length && (
+          <li>
+            <Button size="sm" look="quiet" onClick={() => setShowsAll(true)}>
+              {`Show ${marks.length - listed.length} more`}
+            </Button>
+          </li>
         )}
       </ul>
       <Button size="sm" reason={reasonAgainst(createNote, role)} onClick={() => setAdding(true)}>
