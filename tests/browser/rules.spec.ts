@@ -25,7 +25,7 @@ test('a rule is tried, saved and checked, and what it did is put back', async ({
   await page.goto('/automation/rules')
   await page.getByRole('button', { name: 'New rule' }).first().click()
   const dialog = page.getByRole('dialog', { name: 'New rule' })
-  await dialog.getByLabel('Name').fill('Dear zones')
+  await dialog.getByLabel('Name', { exact: true }).fill('Dear zones')
   await dialog.getByRole('checkbox', { name: 'Leaking' }).check()
   await dialog.getByLabel('Figure 1').selectOption('payouts')
   await dialog.getByLabel('Comparison 1').selectOption('above')

@@ -1,4 +1,5 @@
 import { expect, send, test } from './dashboard.ts'
+import { only } from './explored.ts'
 
 const BROWSER =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1'
@@ -9,7 +10,7 @@ test('a conversion is rejected with a reason, found by its status, approved agai
   owner,
 }) => {
   const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }
-  const { key } = await send(owner, 'POST', '/api/campaigns', { name: 'Judged', destination })
+  const { id: judged, key } = await send(owner, 'POST', '/api/campaigns', { name: 'Judged', destination })
   const visit = await fetch(`${sluice.address}/c/${String(key)}`, {
     redirect: 'manual',
     headers: { 'user-agent': BROWSER },
@@ -48,7 +49,7 @@ test('a conversion is rejected with a reason, found by its status, approved agai
   await page.goto(`/clicks/${clickId}`)
   await expect(page.getByText(/Rejected by .+: fraud/)).toBeVisible()
   await expect(page.getByText('$50.00').last()).toBeVisible()
-  await page.goto('/report?columns=revenue,conversions_pending')
+  await page.goto(`/report?columns=revenue,conversions_pending&${only(judged)}`)
   const line = page.getByRole('row', { name: /Judged/ }).first()
   await expect(line).toContainText('50.00', { timeout: 60_000 })
   await expect(page.getByRole('columnheader', { name: 'Pending' })).toBeVisible()
