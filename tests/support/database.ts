@@ -104,6 +104,7 @@ export async function freshDatabase(): Promise<FreshDatabase> {
   const database = connect([{ ...connection, connectionTimeoutMillis: 20_000 }], {
     log: pino({ level: 'silent' }),
     request_ms: REQUEST_MS,
+    isBehind: false,
   })
   const drop = async () => {
     await database.close()

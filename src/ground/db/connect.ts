@@ -129,6 +129,8 @@ type ConnectOptions = {
   readonly patience_ms?: number
   /** The same for the pools of requests alone, `patience_ms` by default: tests on a busy machine need more than five seconds. */
   readonly request_ms?: number
+  /** Whether background work on the embedded server has a low priority, as usual. Tests wait for it. */
+  readonly isBehind?: boolean
 }
 
 /** Long enough to cost nothing, short enough that a node that is back soon gets its share of connections again. */
@@ -146,7 +148,7 @@ function nameOf(node: Node): string {
  * one changes the schema. Statements of requests that take `slow_ms` are logged; 0 for none.
  */
 export function connect(nodes: readonly Node[], options: ConnectOptions): Database {
-  const { log, name = 'sluice', slow_ms = 0, patience_ms, request_ms = patience_ms } = options
+  const { log, name = 'sluice', slow_ms = 0, patience_ms, request_ms = patience_ms, isBehind = true } = options
   let closing = false
   const away = openAbsence()
   const addresses = openAddresses(nodes.map(nameOf))
@@ -171,7 +173,7 @@ export function connect(nodes: readonly Node[], options: ConnectOptions): Databa
     pool.on('connect', client => client.on('error', () => away.note()))
     if (slow_ms > 0 && OF_REQUESTS.includes(kind)) logSlowQueries(pool, kind, slow_ms, log)
     // Visitors wait for a click's commit, and nobody waits for folding, which takes a processor for 0.1 s.
-    if (kind === 'worker' && nodes.every(node => typeof node !== 'string'))
+    if (isBehind && kind === 'worker' && nodes.every(node => typeof node !== 'string'))
       pool.on('connect', client => runBehind((client as ConnectedClient).processID, BEHIND))
     if (among === addresses && nodes.length > 1) retryOnOtherNodes(pool, nodes.length)
     return pool
