@@ -140,9 +140,11 @@ test('a click that does not count is never taken for the person who comes with t
   assert.notEqual(person, ahead)
   assert.equal(idIn(await redirect(key, '?gclid=A')), person)
   const reportedAhead = idOf(await pages.report(key, { u: `${SITE}/?gclid=B` }, prefetch))
-  assert.notEqual(idIn(await redirect(key, '?gclid=B')), reportedAhead)
+  const redirected = idIn(await redirect(key, '?gclid=B'))
+  assert.notEqual(redirected, reportedAhead)
+  const ways = new Map((await clicksOf(house, id)).map(click => [toWireId(click.id), [click.tracked, click['way']]]))
   assert.deepEqual(
-    (await clicksOf(house, id)).map(({ tracked, way }) => [tracked, way]),
+    [ahead, person, reportedAhead, redirected].map(click => ways.get(click)),
     [
       [false, null],
       [true, 'page'],
@@ -150,6 +152,7 @@ test('a click that does not count is never taken for the person who comes with t
       [true, null],
     ],
   )
+  assert.equal(ways.size, 4)
 })
 
 test('a visit that comes too late to count, or too often, is the click that counts and has the same id', async () => {
