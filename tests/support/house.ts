@@ -89,8 +89,8 @@ export async function openTestHouse(
     TELEGRAM_API_ROOT: 'http://127.0.0.1:9',
     ...env,
   })
-  // Scans may be slow on a busy machine, and tests are not about their time.
-  const explore = { question_ms: 300_000, ...options.explore }
+  // Scans may be slow on a busy machine, and tests wait for them but are not about their time.
+  const explore = { question_ms: 300_000, isBehind: false, ...options.explore }
   const patient = { patience: PATIENT, ...options, explore }
   const house = await openHouse(config, database, log ?? pino({ level: config.logLevel }), patient)
   return {

@@ -62,13 +62,21 @@ const TOO_MUCH = {
   hint: 'Choose fewer days, fewer levels or another filter, such as one campaign.',
 }
 
-type EngineOptions = { question_ms: number; idle_ms?: number; readUse?: (pid: number) => ProcessorUse | undefined }
+type EngineOptions = {
+  question_ms: number
+  idle_ms?: number
+  isBehind?: boolean
+  readUse?: (pid: number) => ProcessorUse | undefined
+}
 
-/** Opens the scanning process for one question at a time. A question is refused after `question_ms`; the process ends after `idle_ms` without one. */
+/**
+ * Opens the scanning process for one question at a time. A question is refused after `question_ms`; the process ends after `idle_ms` without one, and has a low
+ * priority if it `isBehind`.
+ */
 export function openEngine(
   folder: string,
   log: Logger,
-  { question_ms, idle_ms = IDLE_MS, readUse = readProcessorUse }: EngineOptions,
+  { question_ms, idle_ms = IDLE_MS, isBehind = true, readUse = readProcessorUse }: EngineOptions,
 ): Engine {
   let child: Child | undefined
   let idle: NodeJS.Timeout | undefined
@@ -78,7 +86,7 @@ export function openEngine(
   async function runNow<T>(question: (ask: Ask) => Promise<T>): Promise<T> {
     clearTimeout(idle)
     const wasRunning = child !== undefined
-    child ??= await startedChild(folder, log)
+    child ??= await startedChild(folder, log, isBehind)
     const scanner = child
     let hasAnswered = false
     const before = readUse(scanner.pid)
@@ -153,13 +161,13 @@ type Child = {
 }
 
 /** Starts a process and waits until it answers, because a busy machine takes seconds for that, which must not count as the question's time. */
-async function startedChild(folder: string, log: Logger): Promise<Child> {
-  const child = startChild(folder, log)
+async function startedChild(folder: string, log: Logger, isBehind: boolean): Promise<Child> {
+  const child = startChild(folder, log, isBehind)
   await child.ask('select 1', true)
   return child
 }
 
-function startChild(folder: string, log: Logger): Child {
+function startChild(folder: string, log: Logger, isBehind: boolean): Child {
   const threads = Math.min(MOST_THREADS, availableParallelism())
   const process_ = fork(new URL('./engine-child.ts', import.meta.url), [folder, MEMORY, String(threads)], {
     serialization: 'advanced',
@@ -169,7 +177,7 @@ function startChild(folder: string, log: Logger): Child {
     execArgv: [],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
-  if (process_.pid !== undefined) runBehind(process_.pid)
+  if (isBehind && process_.pid !== undefined) runBehind(process_.pid)
   measureChild('scanning', process_)
   const open = new Map<number, (answered: ScanAnswer) => void>()
   let next = 0

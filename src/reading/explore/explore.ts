@@ -53,6 +53,8 @@ export type ExploreLimits = WideLimits &
     readonly waiting: number
     /** In milliseconds. A question that takes longer is refused. */
     readonly question_ms: number
+    /** Whether scans have a low priority. */
+    readonly isBehind: boolean
   }
 /** Reading 150,000 unsealed clicks took five seconds. */
 export const EXPLORE_LIMITS: ExploreLimits = {
@@ -62,6 +64,7 @@ export const EXPLORE_LIMITS: ExploreLimits = {
   ...PRICING_LIMITS,
   waiting: 200_000,
   question_ms: 10_000,
+  isBehind: true,
 }
 
 /** A segment may be replaced between the statement that names it and the one that fetches it, and local files may be removed at any time. */

@@ -39,7 +39,7 @@ const copiesOf = (org_id: number) => readdirSync(join(folder, String(org_id))).f
 const LIMITS = { texts: TEXTS, most_words: 1000, priced_at_once: 1000 }
 
 function openProcess() {
-  const engine = openEngine(folder, log, { question_ms: 60_000 })
+  const engine = openEngine(folder, log, { question_ms: 60_000, isBehind: false })
   return {
     close: () => engine.close(),
     /** How many clicks the copy has, and how many calls it took to copy them. */
