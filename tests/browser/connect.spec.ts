@@ -42,6 +42,8 @@ test('a host is connected on the consent page, listed with its name, and ended l
   await page.screenshot({ path: process.env['SLUICE_SHOT'] ?? 'test-results/connect.png', fullPage: true })
   await page.getByRole('button', { name: 'Connect', exact: true }).click()
   const back = await arrived.promise
+  // Otherwise the next navigation may meet this one.
+  await page.waitForURL(url => url.href.startsWith(redirect_uri))
   expect(back.searchParams.get('state')).toBe('12345678901234567890')
   const form = {
     grant_type: 'authorization_code',
