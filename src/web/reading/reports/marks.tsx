@@ -73,7 +73,7 @@ export function MarkList({ marks, campaign, today }: MarkListProps) {
         ))}
         {listed.length < marks.length && (
           <li>
-            <Button size="sm" look="quiet" onClick={() => setShowsAll(true)}>
+            <Button size="sm" look="quiet" className="-ml-2" onClick={() => setShowsAll(true)}>
               {`Show ${marks.length - listed.length} more`}
             </Button>
           </li>
