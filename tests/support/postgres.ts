@@ -32,6 +32,9 @@ type Places = {
   walFolder?: string
 }
 
+/** For the test's own statements: recounts of long runs, on a busy machine. */
+const PATIENCE_MS = 300_000
+
 /** Starts it with Sluice's own settings, so that commits are durable. */
 export async function startTestPostgres(places: Places = {}): Promise<TestPostgres> {
   const folder = places.folder ?? mkdtempSync(join(tmpdir(), 'sluice-postgres-'))
@@ -42,7 +45,7 @@ export async function startTestPostgres(places: Places = {}): Promise<TestPostgr
   await client.connect()
   await migrate(client)
   await client.end()
-  const database = connect([server.connection], { log })
+  const database = connect([server.connection], { log, patience_ms: PATIENCE_MS, isBehind: false })
   const postmaster = () => postmasterOf(folder)
   const frozen = new Set<number>()
   return {
