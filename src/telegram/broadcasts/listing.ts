@@ -1,6 +1,7 @@
 /** Lists the recipients of a broadcast by outcome, and deletes them after 90 days. */
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
@@ -9,6 +10,7 @@ import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import type * as api from './api.ts'
 import type { BroadcastKey } from './counts.ts'
 import { storedBroadcast } from './rows.ts'
+import { eachSubscriber } from './sends.ts'
 
 type ListedSend = {
   id: string
@@ -40,17 +42,9 @@ export async function listSends(
     'subscriber_id',
   )
   if (data.length === 0) return { data: [], next_cursor }
-  const people = await db
-    .selectFrom('subscribers')
-    .select(['telegram_user_id', 'name'])
-    .where('org_id', '=', org_id)
-    .where('bot_id', '=', bot_id)
-    .where(
-      'telegram_user_id',
-      'in',
-      data.map(({ telegram_user_id }) => telegram_user_id),
-    )
-    .execute()
+  const ids = data.map(({ telegram_user_id }) => telegram_user_id)
+  const { rows: people } = await sql<Pick<ListedSend, 'telegram_user_id' | 'name'>>`
+    select s.telegram_user_id, s.name from ${eachSubscriber(org_id, bot_id, ids)}`.execute(db)
   const names = new Map(people.map(({ telegram_user_id, name }) => [telegram_user_id, name]))
   return { data: data.map(row => ({ ...row, name: names.get(row.telegram_user_id) ?? null })), next_cursor }
 }

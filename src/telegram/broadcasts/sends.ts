@@ -39,15 +39,23 @@ const NEXT = `
   limit $5
   for update of d skip locked`
 
-// Queries here use whole keys: the planner has no statistics of just filled tables and would otherwise scan them.
+/**
+ * For a `from`: these subscribers as `s`, each by the whole key, because the planner has no statistics of a table that was just filled and would read all
+ * people of the bot.
+ */
+export const eachSubscriber = (org_id: number, bot_id: string, ids: readonly string[]) => sql`
+  unnest(${ids}::text[]) as asked (telegram_user_id)
+  cross join lateral (
+    select * from subscribers
+    where org_id = ${org_id} and bot_id = ${bot_id} and telegram_user_id = asked.telegram_user_id limit 1
+  ) s`
+
 const writablePeople = (
   { org_id, bot_id }: SenderLease,
   audience: Audience,
   ids: readonly string[],
 ) => sql<WritablePerson>`
-  select s.telegram_user_id, s.name
-  from subscribers s
-  where s.org_id = ${org_id} and s.bot_id = ${bot_id} and s.telegram_user_id = any(${ids}) and ${isWritable(audience)}`
+  select s.telegram_user_id, s.name from ${eachSubscriber(org_id, bot_id, ids)} where ${isWritable(audience)}`
 type WritablePerson = { readonly telegram_user_id: string; readonly name: string | null }
 
 const TAKE = `
