@@ -56,7 +56,7 @@ export type ExploreLimits = WideLimits &
     /** Whether scans have a low priority. */
     readonly isBehind: boolean
   }
-/** Reading 150,000 unsealed clicks took five seconds. */
+/** Beside 110,000 unsealed clicks with 68,000 changes a question took five seconds. */
 export const EXPLORE_LIMITS: ExploreLimits = {
   ...WIDE_LIMITS,
   ...VISITOR_LIMITS,
