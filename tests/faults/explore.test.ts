@@ -43,8 +43,14 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const start = (number: number) =>
+const startOnce = (number: number) =>
   ground.start(number, { DATA_DIR: folderOf(number), ...hasty({ seal: 100, merge: 300 }) })
+/** On a busy machine the crashed PostgreSQL may take longer to recover than a start waits. Then it is started again, as by a supervisor. */
+const start = (number: number) =>
+  startOnce(number).catch((error: Error) => {
+    if (!error.message.includes('cannot be reached')) throw error
+    return startOnce(number)
+  })
 const any = () => Math.floor(Math.random() * processes.length)
 const address = () => processes[any()]?.address ?? assert.fail()
 

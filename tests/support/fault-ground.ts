@@ -34,19 +34,17 @@ export async function faultGround(database: Database, url: string, organizations
     targets,
     receiver,
     async start(number, env = {}, options = {}) {
-      const settings = {
-        DATABASE_URL: url,
-        DATA_DIR: join(folder, String(number)),
-        SECRET: 'the same in all processes',
-        ALLOW_PRIVATE_TARGETS: 'true',
-        LOG_LEVEL: 'silent',
-        ...env,
-      }
-      const sluice = await startSluice(settings, options).catch((error: Error) => {
-        // A crashed database may take longer to recover than a start waits. Started again, as by a supervisor.
-        if (!error.message.includes('cannot be reached')) throw error
-        return startSluice(settings, options)
-      })
+      const sluice = await startSluice(
+        {
+          DATABASE_URL: url,
+          DATA_DIR: join(folder, String(number)),
+          SECRET: 'the same in all processes',
+          ALLOW_PRIVATE_TARGETS: 'true',
+          LOG_LEVEL: 'silent',
+          ...env,
+        },
+        options,
+      )
       running.add(sluice)
       sluice.child.once('close', () => running.delete(sluice))
       return sluice
