@@ -25,7 +25,7 @@ const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 export const NEXT_WAITING = (among: Among) =>
   `select org_id from click_sheet where org_id > $1${among('org_id')} order by org_id limit 1`
 
-/** So many unsealed clicks of an organization add half a second to each question, which people notice. */
+/** Beside so many unsealed clicks and changes of an organization, questions take seconds longer. */
 export const MANY_WAITING = 100_000
 const ENTRIES =
   'coalesce(cardinality(born), 0) + coalesce(cardinality(born_otherwise), 0) + coalesce(cardinality(changes), 0)'
