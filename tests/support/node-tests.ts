@@ -10,7 +10,7 @@ import { batchesOf } from './batches.ts'
 
 /** Most of a test's time is waiting: for commits, for leases, for a process to start. */
 const FILES_AT_ONCE = 2 * availableParallelism()
-/** Files that run after all others, one after another: who is answered while a node is away, and what a million rows take, depends on how busy the machine is. */
+/** Files that run after all others, one after another: who is answered while a node is away, and what a million rows take, depend on how busy the machine is. */
 const isAlone = (file: string) => file.startsWith('tests/cluster/') || file === 'tests/faults/broadcast-scale.test.ts'
 const SHARED = join(import.meta.dirname, 'shared-process.ts')
 const PRELOADED = ['followed.ts', 'left-open.ts'].flatMap(file => ['--import', join(import.meta.dirname, file)])
