@@ -1,6 +1,6 @@
 // The connections of one process. Each kind of work has its own pool, so that none can starve another: a hundred slow reports do not block
-// conversions. There are at most 37 connections, plus two that listen; see `Database`. The process that keeps Explore's segments opens five more.
-// On a cluster the 37 are distributed over its nodes, two listen on each node, and one more goes to the first node for schema changes.
+// conversions. There are at most 37 connections, plus one that listens; see `Database`. The process that keeps Explore's segments opens five more.
+// On a cluster the 37 are distributed over its nodes, one listens on each node, and one more goes to the first node for schema changes.
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'

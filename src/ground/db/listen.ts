@@ -1,4 +1,5 @@
-// Listens to a NOTIFY channel on a connection of its own. Notifications are only a hint, because those sent while nobody listens are lost.
+// Listens to NOTIFY channels, all of a process on one connection per node. Notifications are only a hint, because those sent while nobody
+// listens are lost.
 import type pg from 'pg'
 import type { Database } from './connect.ts'
 
@@ -11,6 +12,12 @@ type Callbacks = {
 }
 
 type Listening = { close(): Promise<void> }
+type Listener = Callbacks & { channel: string }
+
+/** The connection to one node. It is open while it has listeners. */
+type ListeningConnection = { add(listener: Listener): Promise<void>; remove(listener: Listener): Promise<void> }
+
+const opened = new WeakMap<Database, readonly ListeningConnection[]>()
 
 /**
  * Listens until it is closed, and reconnects as often as needed. It listens on each node of a cluster, because a notification stays on its node.
@@ -18,56 +25,78 @@ type Listening = { close(): Promise<void> }
  */
 export async function listen(database: Database, channel: string, callbacks: Callbacks): Promise<Listening> {
   const nodes = Array.from({ length: database.nodes }, (_, node) => node)
-  const all = await Promise.all(nodes.map(node => listenOn(database, node, channel, callbacks)))
+  const connections = opened.get(database) ?? nodes.map(node => openConnection(() => database.dedicated(node)))
+  opened.set(database, connections)
+  const listener = { ...callbacks, channel }
+  await Promise.all(connections.map(connection => connection.add(listener)))
   return {
     async close() {
-      await Promise.all(all.map(one => one.close()))
+      await Promise.all(connections.map(connection => connection.remove(listener)))
     },
   }
 }
 
-async function listenOn(
-  database: Database,
-  node: number,
-  channel: string,
-  { onNotify, onReconnect }: Callbacks,
-): Promise<Listening> {
+function openConnection(newClient: () => pg.Client): ListeningConnection {
+  const listeners = new Set<Listener>()
+  /** Undefined while there are no listeners, and between a lost connection and the next. */
   let client: pg.Client | undefined
+  /** Resolves when the last statement has ended, because a connection takes one at a time. Undefined while there are no listeners. */
+  let ready: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
-  let isClosed = false
 
-  const later = () => {
+  const reconnectAfter = (lost: pg.Client) => {
+    if (client !== lost) return
     client = undefined
-    if (isClosed) return
-    clearTimeout(timer)
-    timer = setTimeout(() => void connect(true), AGAIN_MS)
-    timer.unref()
+    timer = setTimeout(() => {
+      ready = ready?.then(reconnect)
+    }, AGAIN_MS).unref()
   }
 
-  const connect = async (isAgain: boolean) => {
-    const fresh = database.dedicated(node)
+  const connect = async (prepare?: (fresh: pg.Client) => Promise<void>) => {
+    const fresh = newClient()
     client = fresh
     fresh.on('error', () => {})
-    fresh.on('notification', ({ payload }) => onNotify(payload ?? ''))
+    fresh.on('notification', ({ channel, payload = '' }) => {
+      for (const listener of listeners) if (listener.channel === channel) listener.onNotify(payload)
+    })
     try {
       await fresh.connect()
-      await fresh.query(`listen ${channel}`)
-      fresh.once('end', later)
-      if (isClosed) await fresh.end()
-      else if (isAgain) onReconnect()
+      await prepare?.(fresh)
+      fresh.once('end', () => reconnectAfter(fresh))
+      if (client !== fresh) await fresh.end()
     } catch {
       // Not awaited, because it may never resolve if the database hangs.
       fresh.end().catch(() => {})
-      later()
+      reconnectAfter(fresh)
     }
   }
 
-  await connect(false)
+  const reconnect = async () => {
+    if (client !== undefined || listeners.size === 0) return
+    await connect(async fresh => {
+      for (const channel of new Set(Array.from(listeners, listener => listener.channel)))
+        await fresh.query(`listen ${channel}`)
+      for (const listener of listeners) listener.onReconnect()
+    })
+  }
+
   return {
-    async close() {
-      isClosed = true
+    async add(listener) {
+      listeners.add(listener)
+      // A statement fails only with its connection. The next connection listens to all channels.
+      ready = (ready ?? connect())
+        .then(async () => void (await client?.query(`listen ${listener.channel}`)))
+        .catch(() => {})
+      await ready
+    },
+    async remove(listener) {
+      listeners.delete(listener)
+      if (listeners.size > 0) return
       clearTimeout(timer)
-      await client?.end().catch(() => {})
+      const last = client
+      client = undefined
+      ready = undefined
+      await last?.end().catch(() => {})
     },
   }
 }
