@@ -13,7 +13,11 @@ const FILES_AT_ONCE = 2 * availableParallelism()
 /** Files that run after all others, one after another: who is answered while a node is away, and what a million rows take, depend on how busy the machine is. */
 const isAlone = (file: string) => file.startsWith('tests/cluster/') || file === 'tests/faults/broadcast-scale.test.ts'
 const SHARED = join(import.meta.dirname, 'shared-process.ts')
-const PRELOADED = ['followed.ts', 'left-open.ts'].flatMap(file => ['--import', join(import.meta.dirname, file)])
+/** In this order: `quick-passwords.ts` would otherwise publish what `followed.ts` replaced. */
+const PRELOADED = ['quick-passwords.ts', 'followed.ts', 'left-open.ts'].flatMap(file => [
+  '--import',
+  join(import.meta.dirname, file),
+])
 /** Tests with @detail in their title run if their file is named, and in `npm run test:all`. */
 const flags = () => (process.env['SLUICE_DETAILS'] === '1' ? PRELOADED : [...PRELOADED, '--test-skip-pattern=@detail'])
 
