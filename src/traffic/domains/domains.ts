@@ -64,10 +64,12 @@ export function domainDeeds(checker: Checker) {
           await insertDomain(trx, { org_id, id, name, records }, body)
         },
       )
+      // Described first, so that the answer is the domain before its check, however fast that is.
+      const described = await describeDomain(context, org_id, id)
       checker.check({ org_id, id, name }).catch((error: unknown) => {
         log.warn({ err: error, domain: name }, 'could not check a domain; retrying')
       })
-      return await describeDomain(context, org_id, id)
+      return described
     },
 
     /** Checks a domain unless that was done a moment ago. Refuses `object_not_found`. */
