@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { newId, timeOfId } from '../../contract/ids.ts'
 import { quoted } from './columns.ts'
 import { type Ask, FilesGone } from './engine.ts'
+import { unsealedTable } from './kept-sheets.ts'
 import { spendTables } from './pricing.ts'
 import { FACT_COLUMNS, NO_FACTS } from './table.ts'
 import { NUMBER_COLUMNS, wordTables } from './words.ts'
@@ -25,6 +26,7 @@ const STORAGE = `storage_version '${STORED_AS}', row_group_size ${ROW_GROUP}`
 const tablesOf = (copy: string): string => `
   create table ${copy}.segments (number integer, id varchar, day varchar);
   create table ${copy}.facts as select s::integer as s, ${FACT_COLUMNS}, ${NUMBER_COLUMNS} from ${NO_FACTS};
+  ${unsealedTable(copy)};
   ${wordTables(copy)};
   ${spendTables(copy)}`
 

@@ -34,11 +34,13 @@ type DayFilePlace = {
 export async function dayAsParquet(
   ask: Ask,
   { files, reads, org_id, folder }: DayFilePlace,
-  { segments, tail }: Snapshot,
+  { segments, fresh, standing }: Snapshot,
+  day: string,
 ): Promise<{ answer: Uint8Array } | 'gone'> {
   const staged = await files.fetch(reads, org_id, segments, 1)
   if (staged === undefined) return 'gone'
-  const tailFiles = await files.lay(org_id, tail)
+  const unsealed = fresh.flatMap(({ days }) => days.filter(one => one.day === day))
+  const tailFiles = await files.lay(org_id, standing.length > 0 ? standing : unsealed)
   const own = join(folder, `staged-${newId()}`)
   try {
     const path = join(own, 'day.parquet')
@@ -49,7 +51,6 @@ export async function dayAsParquet(
     )
     const known = ids.flatMap(({ id }) => (id === null ? [] : [String(id)]))
     const outside = known.map(id => `(${quoted(id)}, ${quoted(toWireId(id))})`)
-    const day = tail[0]?.day ?? segments[0]?.day ?? '1970-01-01'
     await ask(
       `copy (${rowsOfDay(rows, Date.parse(day), outside)}) to ${quoted(path)} (format parquet, compression zstd)`,
     )

@@ -27,7 +27,8 @@ const dataDir = mkdtempSync(join(tmpdir(), 'sluice-exact-'))
 before(async () => {
   fresh = await freshDatabase()
   // The house does not seal, merge or check in the background: the test does.
-  house = await openTestHouse(fresh.database, { DATA_DIR: dataDir, ROLE: 'serve' })
+  // It reads few unsealed clicks in a turn, so that a question takes several turns.
+  house = await openTestHouse(fresh.database, { DATA_DIR: dataDir, ROLE: 'serve' }, { explore: { fresh_at_once: 25 } })
   folder = openFolder(house.ground, DAY_MS)
 })
 after(async () => {
@@ -54,10 +55,10 @@ const seal = () => sealAll(fresh.database.worker, house.ground.secrets)
 const ask = ({ cookie }: SignedIn, question: object): Promise<ExploreAnswer> =>
   askerOf(house, cookie)(ExploreQuestion.parse({ ...WINDOW, ...MEASURED, ...question }))
 
-async function assertExact(owner: SignedIn, when: string): Promise<void> {
+async function assertExact(owner: SignedIn, when: string, window = WINDOW): Promise<void> {
   for (const question of QUESTIONS) {
-    const answer = await ask(owner, question)
-    const asked = ExploreQuestion.parse({ ...WINDOW, ...MEASURED, ...question })
+    const answer = await ask(owner, { ...window, ...question })
+    const asked = ExploreQuestion.parse({ ...window, ...MEASURED, ...question })
     const recounted = await recountExplore(fresh.database.worker, owner.org_id, asked)
     assert.deepEqual(asRecounted(answer), recounted, when)
     assert.deepEqual(answer.incomplete_days, [], when)
@@ -120,6 +121,29 @@ test('an answer is exact wherever the facts of its clicks are', async () => {
   await folder.foldAll()
   await checkSegments(house.ground)
   await assertExact(owner, 'built anew')
+})
+
+test('answers between new clicks, conversions and sealing are exact, whichever days each question asks for', async () => {
+  const owner = await seedSignedIn(house)
+  const { id: campaign_id } = await seedCampaign(fresh.database, owner.org_id)
+  const ids = await store(owner.org_id, campaign_id, 40)
+  const steps = [
+    async () => ids.push(...(await store(owner.org_id, campaign_id, 30))),
+    async () => convert(owner, ids[Math.floor(Math.random() * ids.length)] ?? '', 'lead'),
+    seal,
+  ]
+  const taken: number[] = []
+  for (let asked = 0; asked < 12; asked += 1) {
+    for (let step = 0; step < 2; step += 1) {
+      // The first questions are asked before and after some sheets are sealed and others are new.
+      const next = asked === 0 ? 0 : asked === 1 ? 2 - 2 * step : Math.floor(Math.random() * steps.length)
+      taken.push(next)
+      await steps[next]?.()
+    }
+    const from = NOON - Math.floor(Math.random() * 4) * DAY_MS
+    const days = { date_from: new Date(from - DAY_MS / 2).toISOString(), date_to: new Date(from).toISOString() }
+    await assertExact(owner, `after the steps ${taken.join(' ')}`, asked < 2 || Math.random() < 0.5 ? WINDOW : days)
+  }
 })
 
 test('no click is missing from an answer or in it twice while clicks are sealed and merged', async () => {

@@ -7,68 +7,27 @@ import type { ExploreAnswer, ExploreMeasures, ExploreRow } from '../../contract/
 import { type ExploreDimension, isObjectDimension, type ObjectDimension } from '../../contract/explore-dimensions.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { join } from 'node:path'
-import type pg from 'pg'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { possible, type Window } from '../../contract/window.ts'
 import type { Context, Ground } from '../../ground/room.ts'
 import { type TextColumn, TEXTS } from '../segments/facts.ts'
-import { visitorHashOf } from '../segments/seal.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import type * as api from './api.ts'
 import { wireKeyOf } from './columns.ts'
 import { csvOf } from './csv.ts'
 import { dayAsParquet } from './day-file.ts'
-import { type Ask, type Engine, FilesGone } from './engine.ts'
 import { readEventTypes } from './event-types.ts'
-import type { Files } from './files.ts'
-import { bringFacts, forgetCopy, type Lacking } from './local.ts'
+import { type Explorer, NOTHING_ELSE, withFacts, withSnapshot } from './explorer.ts'
 import { labelOf, type ObjectNames, objectNames, OTHER, UNASSIGNED, WITHOUT_CLICKS } from './labels.ts'
 import type { ComparedSums } from './grounds.ts'
 import { foundInCurrency } from './in-currency.ts'
 import { type FoundLevels, askLevels, type Group } from './levels.ts'
 import { measuresOfSums } from './measures.ts'
-import { PRICING_LIMITS, type PricingLimits } from './pricing.ts'
 import { type ParsedQuestion, parseQuestion } from './question.ts'
 import { type LocalFacts, ROOT } from './scan.ts'
 import { haveCost, madeIn, sumsOfQuestion } from './sums.ts'
-import { type SnapshotOptions, readSnapshot, type Snapshot } from './snapshot.ts'
 import { readTagged } from './tagged.ts'
 import { listValues } from './values.ts'
-import { VISITOR_LIMITS, type VisitorLimits } from './visitors.ts'
-import { WIDE_LIMITS, type WideLimits } from './wide.ts'
-import { WORD_LIMITS, type WordLimits } from './words.ts'
-
-export type Explorer = {
-  readonly engine: Engine
-  readonly files: Files
-  readonly folder: string
-  readonly limits: ExploreLimits
-}
-
-export type ExploreLimits = WideLimits &
-  VisitorLimits &
-  WordLimits &
-  PricingLimits & {
-    /** The most unsealed clicks and changes that a question reads. If there are more, the answer names their days as incomplete. */
-    readonly waiting: number
-    /** In milliseconds. A question that takes longer is refused. */
-    readonly question_ms: number
-    /** Whether scans have a low priority. */
-    readonly isBehind: boolean
-  }
-/** Beside 110,000 unsealed clicks with 68,000 changes a question took five seconds. */
-export const EXPLORE_LIMITS: ExploreLimits = {
-  ...WIDE_LIMITS,
-  ...VISITOR_LIMITS,
-  ...WORD_LIMITS,
-  ...PRICING_LIMITS,
-  waiting: 200_000,
-  question_ms: 10_000,
-  isBehind: true,
-}
-
-/** A segment may be replaced between the statement that names it and the one that fetches it, and local files may be removed at any time. */
-const MOST_TRIES = 4
 
 /** The deeds of the room, bound to the scanning process, files and limits of `explorer`. */
 export const exploreDeeds = (explorer: Explorer) => ({
@@ -137,17 +96,15 @@ export const exploreDeeds = (explorer: Explorer) => ({
 
 function readDay(explorer: Explorer, context: Context<typeof api.readExploreFacts>, from: number): Promise<Uint8Array> {
   const { org_id } = context.actor
-  const { files, folder } = explorer
+  const { files, folder, limits } = explorer
   const day = { from, to: from + DAY_MS - 1 }
-  return withSnapshot(explorer, context, org_id, day, NOTHING_ELSE, async (ask, { snapshot, reads }) => {
+  // The file is made at once, and without the local copy.
+  const wants = { ...NOTHING_ELSE, knownTo: () => new Map(), most_fresh: limits.waiting }
+  return withSnapshot(explorer, context, org_id, day, wants, async (ask, { snapshot, reads }) => {
     if (snapshot.incomplete_days.length > 0) refuse('explore_busy', UNDER_WAY)
-    return dayAsParquet(ask, { files, reads, folder: join(folder, String(org_id)), org_id }, snapshot)
+    return dayAsParquet(ask, { files, reads, folder: join(folder, String(org_id)), org_id }, snapshot, dayOf(from))
   })
 }
-
-/** What a question needs besides clicks. */
-type Wants = Pick<SnapshotOptions, 'wantsTies' | 'wantsSpend'>
-const NOTHING_ELSE: Wants = { wantsTies: false, wantsSpend: false }
 
 const instants = ({ from, to }: Window) => ({ from: new Date(from).toISOString(), to: new Date(to).toISOString() })
 
@@ -159,76 +116,6 @@ const UNDER_WAY = {
 
 const textsAmong = (dimensions: readonly ExploreDimension[]): TextColumn[] =>
   TEXTS.filter(text => (dimensions as readonly string[]).includes(text))
-
-type QuestionFacts = LocalFacts & Pick<Snapshot, 'incomplete_days'>
-type SnapshotSeen = { readonly snapshot: Snapshot; readonly reads: Pick<pg.Pool, 'query'>; readonly window: Window }
-
-/**
- * Runs `question` over the local copy of the facts. The snapshot is read when the question has its turn, so that the copy is never ahead of the
- * snapshot.
- */
-function withFacts<T>(
-  explorer: Explorer,
-  ground: Pick<Ground, 'database' | 'secrets' | 'log'>,
-  org_id: number,
-  askedWindow: Window,
-  question: (ask: Ask, facts: QuestionFacts) => Promise<T>,
-  { texts, ...wants }: Wants & { readonly texts: readonly TextColumn[] },
-): Promise<T> {
-  const { files, folder, limits } = explorer
-  return withSnapshot(explorer, ground, org_id, askedWindow, wants, async (ask, { snapshot, reads, window }) => {
-    const days = { first: dayOf(window.from), last: dayOf(window.to) }
-    const facts = await bringFacts(
-      ask,
-      { files, reads, texts, ...limits },
-      { folder, org_id },
-      { ...snapshot, ...days },
-    )
-    if (typeof facts === 'string') return facts
-    return { answer: await question(ask, { ...facts, incomplete_days: snapshot.incomplete_days }) }
-  })
-}
-
-/** Runs `work` in the scanning process with a snapshot of the window. If segments or local files are missing, repeats it with a new snapshot. */
-async function withSnapshot<T>(
-  { engine, limits }: Explorer,
-  { database: { reads }, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
-  org_id: number,
-  askedWindow: Window,
-  wants: Wants,
-  work: (ask: Ask, seen: SnapshotSeen) => Promise<{ answer: T } | Lacking>,
-): Promise<T> {
-  const window = possible(askedWindow)
-  const how = { hash: visitorHashOf(secrets, org_id), ...wants, most_waiting: limits.waiting }
-  const attempt = (ask: Ask) => async () =>
-    work(ask, { snapshot: await readSnapshot(reads, org_id, window, how), reads, window })
-  let goesOn = false
-  for (let tries = 1; tries <= MOST_TRIES; goesOn = true) {
-    try {
-      const answered = await engine.run(org_id, ask => orForget(ask, org_id, attempt(ask)), goesOn)
-      if (typeof answered === 'object') return answered.answer
-      // 'more' is no failed try: a portion was copied, and other questions may have their turn before the next portion.
-      if (answered === 'gone') tries += 1
-    } catch (error) {
-      if (!isGone(error)) throw error
-      log.warn({ err: error, org_id }, 'local files of Explore were lost; rebuilding them')
-      tries += 1
-    }
-  }
-  return refuse('explore_busy', { headers: { 'retry-after': '5' } })
-}
-
-/** Runs `work`, and forgets the local copy if its files were removed, which may happen at any time, even while they are written. */
-async function orForget<T>(ask: Ask, org_id: number, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof FilesGone) await forgetCopy(ask.process, org_id)
-    throw error
-  }
-}
-
-const isGone = (error: unknown) => error instanceof FilesGone || (error as NodeJS.ErrnoException).code === 'ENOENT'
 
 async function answerQuestion(
   explorer: Explorer,

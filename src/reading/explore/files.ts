@@ -5,8 +5,10 @@ import type pg from 'pg'
 import { newId } from '../../contract/ids.ts'
 import { encode } from '../segments/parquet.ts'
 import { dayNumber } from './columns.ts'
-import type { Segment, Snapshot } from './snapshot.ts'
+import type { DayRows } from '../segments/entries.ts'
+import type { Segment } from './snapshot.ts'
 
+type LaidRows = DayRows & { readonly sheet?: number }
 type Staged = { readonly paths: readonly string[]; drop(): Promise<void> }
 
 export type Files = {
@@ -17,8 +19,8 @@ export type Files = {
     segments: readonly Segment[],
     number: number,
   ): Promise<Staged | undefined>
-  /** Writes facts that are not sealed yet. */
-  lay(org_id: number, tail: Snapshot['tail']): Promise<Staged>
+  /** Writes facts that are not sealed yet, with the numbers of their sheets as `s`, if they have one. */
+  lay(org_id: number, tail: readonly LaidRows[]): Promise<Staged>
 }
 
 const BODIES = 'select id, body from segments where org_id = $1 and id = any($2::uuid[])'
@@ -59,9 +61,15 @@ export function openFiles(folder: string): Files {
     },
     async lay(org_id, tail) {
       const staged = stage(folder, org_id)
-      for (const { day, rows } of tail)
+      for (const [day, laid] of Map.groupBy(tail, one => one.day)) {
+        const rows = laid.flatMap(one => one.rows)
+        const sheets = laid.flatMap(({ rows, sheet }) => (sheet === undefined ? [] : rows.map(() => sheet)))
         for (let at = 0, size = Math.max(FEW_ROWS, Math.ceil(rows.length / MOST_FILES)); at < rows.length; at += size)
-          await staged.put([`d=${dayNumber(day)}`], encode(rows.slice(at, at + size)))
+          await staged.put(
+            [`d=${dayNumber(day)}`],
+            encode(rows.slice(at, at + size), sheets.length === 0 ? undefined : sheets.slice(at, at + size)),
+          )
+      }
       return staged
     },
   }

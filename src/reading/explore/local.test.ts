@@ -7,11 +7,15 @@ import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { seedExplored } from '../../../tests/support/explored.ts'
 import { newId, seedOrganization, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { aClick, seedCampaign } from '../../../tests/support/visits.ts'
+import { refuse } from '../../contract/refusals.ts'
+import { storeClicks } from '../../intake/clicks/store.ts'
 import { TEXTS } from '../segments/facts.ts'
+import { sealAll } from '../segments/seal.ts'
 import { copyNamed, DEFINITION, layoutOf } from './copy-file.ts'
 import { type Ask, type Engine, openEngine } from './engine.ts'
 import { type Files, openFiles } from './files.ts'
-import { bringFacts } from './local.ts'
+import { bringFacts, keptSheetsOf } from './local.ts'
 import type { LocalFacts } from './scan.ts'
 import { readSnapshot } from './snapshot.ts'
 
@@ -36,6 +40,7 @@ const none: Files = { ...files, fetch: () => assert.fail('nothing is missing') }
 
 const copiesOf = (org_id: number) => readdirSync(join(folder, String(org_id))).filter(name => name.endsWith('.duckdb'))
 
+const SNAPSHOT = { hash: () => 0n, wantsTies: false, wantsSpend: false, most_waiting: 1000, most_fresh: 1000 }
 const LIMITS = { texts: TEXTS, most_words: 1000, priced_at_once: 1000 }
 
 function openProcess() {
@@ -57,6 +62,13 @@ function openProcess() {
       )
       return Object.fromEntries(told.map(({ key, clicks }) => [String(key), Number(clicks)]))
     },
+    /** How many unsealed sheets the next question reads, and how many the copy has already. */
+    sheets: (org_id: number) =>
+      engine.run(org_id, async ask => {
+        const known = keptSheetsOf(ask, org_id)
+        const { fresh } = await readSnapshot(house.database.reads, org_id, WINDOW, { ...SNAPSHOT, known })
+        return { read: fresh.length, kept: known.size }
+      }),
     /** The columns of all tables of the copy. */
     async columns(org_id: number): Promise<readonly string[]> {
       const { told } = await brought(engine, org_id, { files, ...LIMITS }, ask =>
@@ -64,6 +76,15 @@ function openProcess() {
       )
       return told.map(({ name }) => String(name))
     },
+    /** Fails for lack of memory at the first statement that matches. */
+    failing: (org_id: number, most_words: number, at: RegExp) =>
+      engine.run(org_id, async ask => {
+        const { reads } = house.database
+        const snapshot = await readSnapshot(reads, org_id, WINDOW, { ...SNAPSHOT, known: new Map() })
+        const short = (sql: string) => (at.test(sql) ? refuse('question_too_wide') : ask(sql))
+        const asking = Object.assign(async (sql: string) => short(sql), { process: ask.process })
+        await bringFacts(asking, { files, ...LIMITS, most_words, reads }, { folder, org_id }, { ...snapshot, ...DAYS })
+      }),
     /** Whether two columns have numbers for their words. */
     async numbered(org_id: number, most_words: number): Promise<readonly string[]> {
       const names = ['geo', 'sub5'] as const
@@ -82,16 +103,24 @@ async function brought<T>(
   read: (ask: Ask, facts: LocalFacts) => Promise<T>,
 ): Promise<{ told: T; turns: number }> {
   const { reads } = house.database
-  const how = { hash: () => 0n, wantsTies: false, wantsSpend: false, most_waiting: 1000 }
   for (let turns = 1; ; turns += 1) {
     const answer = await engine.run(org_id, async ask => {
-      const snapshot = await readSnapshot(reads, org_id, WINDOW, how)
+      const snapshot = await readSnapshot(reads, org_id, WINDOW, { ...SNAPSHOT, known: keptSheetsOf(ask, org_id) })
       const facts = await bringFacts(ask, { ...from, reads }, { folder, org_id }, { ...snapshot, ...DAYS })
       return typeof facts === 'string' ? facts : { told: await read(ask, facts) }
     })
     if (typeof answer === 'object') return { told: answer.told, turns }
     assert.equal(answer, 'more')
   }
+}
+
+/** Stores clicks that nothing has sealed, in one sheet. */
+async function storeUnsealed(org_id: number, campaign_id: string, count: number): Promise<void> {
+  const clicks = Array.from({ length: count }, (_, at) => ({
+    ...aClick(house.ground.secrets.clickKey, org_id, { campaign_id }),
+    id: newId(NOON + at),
+  }))
+  await storeClicks(house.database.clicks, clicks)
 }
 
 const seed = (org_id: number, count: number) =>
@@ -103,6 +132,19 @@ const seed = (org_id: number, count: number) =>
 /** Replaces a segment with the same facts under another id, like merging. */
 const replace = (org_id: number) =>
   house.database.worker.query('update segments set id = md5(id::text)::uuid where org_id = $1', [org_id])
+
+/** Makes segments larger by unused bytes between their columns and their footer, which is found from the end of the file. */
+async function enlarge(org_id: number, bytes: number): Promise<void> {
+  const { worker } = house.database
+  const { rows } = await worker.query<{ id: string; body: Buffer }>('select id, body from segments where org_id = $1', [
+    org_id,
+  ])
+  for (const { id, body } of rows) {
+    const footer = body.length - 8 - body.readUInt32LE(body.length - 8)
+    const larger = Buffer.concat([body.subarray(0, footer), Buffer.alloc(bytes), body.subarray(footer)])
+    await worker.query('update segments set body = $3 where org_id = $1 and id = $2', [org_id, id, larger])
+  }
+}
 
 test('a copy outlives its process, and segments that were replaced meanwhile are replaced in it', async () => {
   const { org_id } = await seedOrganization(house.database)
@@ -117,6 +159,29 @@ test('a copy outlives its process, and segments that were replaced meanwhile are
   await seed(org_id, 5)
   assert.deepEqual(await next.count(org_id), { told: 12, turns: 1 })
   assert.equal(copiesOf(org_id).length, 1)
+  await next.close()
+})
+
+test('an unsealed sheet is read by one question, stays in the copy for the next ones, and leaves it when it is sealed', async () => {
+  const { org_id } = await seedOrganization(house.database)
+  const { id } = await seedCampaign(house.database, org_id)
+  await seed(org_id, 2)
+  await storeUnsealed(org_id, id, 4)
+  const one = openProcess()
+  assert.deepEqual(await one.sheets(org_id), { read: 1, kept: 0 })
+  assert.deepEqual(await one.count(org_id), { told: 6, turns: 1 })
+  assert.deepEqual(await one.sheets(org_id), { read: 0, kept: 1 })
+  await storeUnsealed(org_id, id, 3)
+  assert.deepEqual(await one.sheets(org_id), { read: 1, kept: 1 })
+  assert.deepEqual(await one.count(org_id), { told: 9, turns: 1 })
+  await sealAll(house.database.worker, house.ground.secrets)
+  assert.deepEqual(await one.count(org_id), { told: 9, turns: 1 })
+  assert.deepEqual(await one.sheets(org_id), { read: 0, kept: 0 })
+  await storeUnsealed(org_id, id, 1)
+  assert.deepEqual(await one.count(org_id), { told: 10, turns: 1 })
+  await one.close()
+  const next = openProcess()
+  assert.deepEqual(await next.count(org_id), { told: 10, turns: 1 }, 'the next process reads them again')
   await next.close()
 })
 
@@ -142,6 +207,40 @@ test('words of a column have numbers as long as they are few, in every copy', as
   assert.deepEqual(await next.numbered(org_id, 1000), ['geo'], 'and are not begun again')
   assert.deepEqual(await next.count(org_id, none), { told: 21, turns: 1 })
   await next.close()
+})
+
+test('words of a column with long texts have no numbers, and are counted all the same', async () => {
+  const { org_id } = await seedOrganization(house.database)
+  const long = (letter: string) => letter.repeat(3_000_000)
+  const clicks = (subs: readonly string[]) => subs.map((sub5, at) => ({ at: NOON + at, geo: 'DE', sub5 }))
+  await seedExplored(house.database, org_id, clicks([long('a'), long('b'), 'c']))
+  const one = openProcess()
+  assert.deepEqual(await one.numbered(org_id, 1000), ['geo', 'sub5'])
+  await seedExplored(house.database, org_id, clicks([long('d'), 'c']))
+  assert.deepEqual(await one.numbered(org_id, 1000), ['geo'])
+  assert.deepEqual(await one.counts(org_id, 'sub5'), { [long('a')]: 1, [long('b')]: 1, c: 2, [long('d')]: 1 })
+  await one.close()
+})
+
+test('a copy that a question has no memory for is as before', async () => {
+  const { org_id } = await seedOrganization(house.database)
+  await seed(org_id, 10)
+  const one = openProcess()
+  assert.deepEqual(await one.numbered(org_id, 10), ['geo', 'sub5'])
+  await seed(org_id, 11)
+  await assert.rejects(one.failing(org_id, 10, /^insert into \w+\.facts /), { refusal: 'question_too_wide' })
+  assert.deepEqual(await one.numbered(org_id, 1000), ['geo', 'sub5'])
+  assert.deepEqual(await one.count(org_id, none), { told: 21, turns: 1 })
+  await one.close()
+})
+
+test('segments are copied by size, however few rows they have', async () => {
+  const { org_id } = await seedOrganization(house.database)
+  await seed(org_id, 7)
+  await enlarge(org_id, 9_000_000)
+  const one = openProcess()
+  assert.deepEqual(await one.count(org_id), { told: 7, turns: 3 })
+  await one.close()
 })
 
 test('segments of an earlier version are read, and a text that they lack is unknown', async () => {

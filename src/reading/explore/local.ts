@@ -6,19 +6,23 @@
 import { join } from 'node:path'
 import type pg from 'pg'
 import { type ExploreDimension, isObjectDimension, isTextDimension } from '../../contract/explore-dimensions.ts'
+import { Refusal } from '../../contract/refusals.ts'
 import { type TextColumn, TEXTS } from '../segments/facts.ts'
 import { dayNumber, quoted } from './columns.ts'
 import { openCopyFile, removeCopyFile } from './copy-file.ts'
 import { type Ask, ScanFailed, FilesGone } from './engine.ts'
 import type { Files } from './files.ts'
+import { keepSheets, type KeptSheets, unsealedIn } from './kept-sheets.ts'
 import { type CopyMarks, marksIn, type PricingLimits, priceClicks, unsettle } from './pricing.ts'
 import type { LocalFacts } from './scan.ts'
 import type { Segment, Snapshot } from './snapshot.ts'
 import { FACT_COLUMNS, fromFiles } from './table.ts'
-import { insertNumbered, learnWords, numberedBy, numberedIn, type WordLimits, withNumbers } from './words.ts'
+import { insertNumbered, learnWords, numberedBy, numberedIn, type WordLimits } from './words.ts'
 
 /** The most rows copied in one turn, which takes less than a second and fits into memory. Then another workspace has its turn. */
 const ROWS_AT_ONCE = 60_000
+/** The most bytes of segments copied in one turn: twice what so many rows usually have. Rows with long, unique subs have far more. */
+const BYTES_AT_ONCE = 16_000_000
 /** After adding this many rows a copy is checkpointed, which makes it faster to read. */
 const MANY_ROWS = 20_000
 
@@ -34,6 +38,8 @@ type Copy = {
   readonly numbered: Set<TextColumn>
   /** The marks of the spend that its clicks were priced with. */
   readonly marks: CopyMarks
+  /** The unsealed sheets whose facts are in it. */
+  readonly kept: KeptSheets
 }
 /** The open copies of each process, by organization; the one used last comes last. */
 const opened = new WeakMap<object, Map<number, Copy>>()
@@ -56,8 +62,12 @@ async function copyOf(ask: Ask, { folder, org_id }: CopyPlace): Promise<Copy> {
   return copy
 }
 
+/** The unsealed sheets whose facts are in this process's copy. */
+export const keptSheetsOf = (ask: Ask, org_id: number): KeptSheets =>
+  opened.get(ask.process)?.get(org_id)?.kept ?? new Map()
+
 async function openCopy(ask: Ask, { folder, org_id }: CopyPlace): Promise<Copy> {
-  const name = `o${org_id}`
+  const name = nameOf(org_id)
   const path = await openCopyFile(ask, name, join(folder, String(org_id)))
   const rows = await ask(`select number, id, day from ${name}.segments`)
   const segments = new Map(
@@ -65,7 +75,7 @@ async function openCopy(ask: Ask, { folder, org_id }: CopyPlace): Promise<Copy> 
   )
   const next = Math.max(0, ...[...segments.values()].map(({ number }) => number)) + 1
   const [values, numbered, marks] = [await valuesIn(ask, name), await numberedIn(ask, name), await marksIn(ask, name)]
-  return { name, path, segments, next, values, numbered, marks }
+  return { name, path, segments, next, values, numbered, marks, kept: new Map() }
 }
 
 /** Removes a copy that a question could not read. Its process ends with that question. */
@@ -95,6 +105,7 @@ type FactSource = {
   readonly texts: readonly TextColumn[]
 } & WordLimits &
   PricingLimits
+type SnapshotOfDays = Snapshot & { readonly first: string; readonly last: string }
 export type Lacking = 'gone' | 'more'
 
 /**
@@ -105,23 +116,36 @@ export async function bringFacts(
   ask: Ask,
   from: FactSource,
   place: CopyPlace,
-  snapshot: Snapshot & { readonly first: string; readonly last: string },
+  snapshot: SnapshotOfDays,
 ): Promise<LocalFacts | Lacking> {
   try {
     return await bringNow(ask, from, place, snapshot)
   } catch (error) {
     // A copy that is only partly changed is rebuilt.
-    throw error instanceof ScanFailed ? new FilesGone(error.message) : error
+    if (error instanceof ScanFailed) throw new FilesGone(error.message)
+    if (error instanceof Refusal) await closeCopy(ask, place.org_id)
+    throw error
   }
 }
+
+/** Closes a copy after a refusal: its file is as before, but what is remembered of it may be of the transaction that failed. */
+async function closeCopy(ask: Ask, org_id: number): Promise<void> {
+  if (opened.get(ask.process)?.delete(org_id) !== true) return
+  for (const sql of ['rollback', `detach ${nameOf(org_id)}`]) await ask(sql).catch(() => {})
+}
+
+/** The name of an organization's copy in DuckDB. */
+const nameOf = (org_id: number) => `o${org_id}`
 
 async function bringNow(
   ask: Ask,
   { files, reads, texts, most_words, priced_at_once }: FactSource,
   place: CopyPlace,
-  snapshot: Snapshot & { readonly first: string; readonly last: string },
+  snapshot: SnapshotOfDays,
 ): Promise<LocalFacts | Lacking> {
   const copy = await copyOf(ask, place)
+  const hasUnsealed = await keepSheets(ask, copy, { files, org_id: place.org_id, texts, most_words }, snapshot)
+  if (snapshot.isPart) return 'more'
   const wanted = new Set(snapshot.segments.map(({ id }) => id))
   const stale = [...copy.segments].filter(
     ([id, { day }]) => day >= snapshot.first && day <= snapshot.last && !wanted.has(id),
@@ -138,24 +162,22 @@ async function bringNow(
     }
     if (portion.length < missing.length) return 'more'
   }
-  const facts = await factsIn(ask, copy, place, { files, texts, most_words }, snapshot)
+  const facts = factsIn(copy, snapshot, hasUnsealed)
   if (snapshot.spend === undefined) return facts
   const pricing = { reads, org_id: place.org_id, most_words, priced_at_once, spend: snapshot.spend }
   const days = { first: dayNumber(snapshot.first), last: dayNumber(snapshot.last) }
-  const tail = facts.from === `${copy.name}.facts` ? undefined : TAIL
+  const tail = hasUnsealed ? unsealedIn(copy.name) : undefined
   const priced = await priceClicks(ask, copy, { ...pricing, ...days, tail })
   return priced === 'more' ? 'more' : { ...facts, ...priced }
 }
 
-async function factsIn(
-  ask: Ask,
+function factsIn(
   { name, values, numbered }: Copy,
-  { org_id }: CopyPlace,
-  { files, texts, most_words }: Pick<FactSource, 'files' | 'texts' | 'most_words'>,
-  { tail, ties, goals, emptied_before }: Snapshot,
-): Promise<LocalFacts> {
-  const facts: LocalFacts = {
-    from: `${name}.facts`,
+  { ties, goals, emptied_before }: Snapshot,
+  hasUnsealed: boolean,
+): LocalFacts {
+  return {
+    from: hasUnsealed ? `(from ${name}.facts union all from ${unsealedIn(name)})` : `${name}.facts`,
     ties,
     goals,
     valuesOf: dimension => USUAL_VALUES[dimension] ?? values.get(valuesColumnOf(dimension)) ?? 1,
@@ -163,32 +185,7 @@ async function factsIn(
     unclicked: undefined,
     emptied_before,
   }
-  const rows = tail.reduce((sum, day) => sum + day.rows.length, 0)
-  if (rows === 0) return facts
-  const tailFiles = await files.lay(org_id, tail)
-  try {
-    // Reads the files in parts, to limit memory. The stride spreads large files over the parts.
-    const parts = Math.ceil(rows / ROWS_AT_ONCE)
-    for (let part = 0; part < parts; part += 1) {
-      const paths = tailFiles.paths.filter((_, at) => at % parts === part)
-      if (paths.length === 0) break
-      await ask(
-        `create or replace temp table said as select 0 as s, ${FACT_COLUMNS} ${fromFiles(paths, "'d': INTEGER")}`,
-      )
-      await learnWords(ask, name, 'said', { numbered, most_words }, texts)
-      await ask(
-        `${part === 0 ? `create temp table ${TAIL} as` : `insert into ${TAIL}`} from ${withNumbers(name, 'said', numbered, texts)}`,
-      )
-    }
-    await ask('drop table said')
-  } finally {
-    await tailFiles.drop()
-  }
-  return { ...facts, from: `(from ${name}.facts union all from ${TAIL})` }
 }
-
-/** The table of facts that are not sealed yet. */
-const TAIL = 'tail'
 
 const USUAL_VALUES: Readonly<Partial<Record<ExploreDimension, number>>> = {
   hour: 24,
@@ -244,11 +241,12 @@ async function changeCopy(ask: Ask, copy: Copy, { stale, portion, paths, most_wo
   copy.values = await valuesIn(ask, name)
 }
 
-/** The segments to copy next: the first one of any size, and more up to `ROWS_AT_ONCE` rows. */
+/** The segments to copy next: the first one of any size, and more up to `ROWS_AT_ONCE` and `BYTES_AT_ONCE`. */
 function nextPortion(segments: readonly Segment[]): Segment[] {
-  let rows = 0
+  let [rows, bytes] = [0, 0]
   return segments.filter((segment, at) => {
     rows += segment.rows
-    return at === 0 || rows <= ROWS_AT_ONCE
+    bytes += segment.bytes
+    return at === 0 || (rows <= ROWS_AT_ONCE && bytes <= BYTES_AT_ONCE)
   })
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Ground } from '../../ground/room.ts'
 import { openEngine } from './engine.ts'
-import { EXPLORE_LIMITS, type ExploreLimits, type Explorer } from './explore.ts'
+import { EXPLORE_LIMITS, type ExploreLimits, type Explorer } from './explorer.ts'
 import { openFiles } from './files.ts'
 import { openSweep } from './sweep.ts'
 

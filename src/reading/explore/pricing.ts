@@ -18,7 +18,7 @@ export type PricingLimits = {
   /** About how many rows are priced in one turn, which limits its time and memory. */
   readonly priced_at_once: number
 }
-export const PRICING_LIMITS: PricingLimits = { priced_at_once: 150_000 }
+export const PRICING_LIMITS: PricingLimits = { priced_at_once: 60_000 }
 const MILLIONTHS = 1_000_000
 /** The largest share of a click, in trillionths: two of them fit into the column. What is above four million dollars per click is spend without clicks. */
 const MOST_SHARED = '4000000000000000000::hugeint'
@@ -82,11 +82,13 @@ export async function priceClicks(
   if (changed.length > 0) await learnSpend(ask, copied, asked, changed)
   if (marks.size === 0 && changed.length === 0) return { unclicked: undefined }
   const within = `d between ${first} and ${last}`
-  // The cells with unsealed facts (`is_moving`) are priced by every question, because these facts differ each time.
+  // The cells with unsealed facts (`is_moving`) are priced by every question, because these facts differ each time. So is a cell that has lost its
+  // spend, because its unsealed facts have the shares of it.
   const moving =
     tail === undefined
       ? NO_CELLS
-      : `select distinct d, campaign from ${tail} semi join ${copy}.spend using (d, campaign) where ${within}`
+      : `select distinct d, campaign from ${tail} where ${within}
+          and (d, campaign) in (select (d, campaign) from ${copy}.spend union all select (d, campaign) from ${copy}.unsettled)`
   // Whole cells, because the clicks of a cell share its amounts.
   await ask(`create or replace temp table portions as
     with moving as materialized (${moving})

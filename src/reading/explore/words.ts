@@ -10,6 +10,8 @@ export type WordLimits = {
   readonly most_words: number
 }
 export const WORD_LIMITS: WordLimits = { most_words: 200_000 }
+/** A column whose words have more text loses its numbers too: visitors choose subs of up to 500 bytes, and a join keeps the words in memory. */
+const MOST_BYTES = 8_000_000
 
 const tableOf = (copy: string, name: TextColumn) => `${copy}.words_${name}`
 const numberOf = (name: TextColumn) => `${name}_number`
@@ -58,10 +60,13 @@ export async function learnWords(
       from (select distinct ${name} as word from ${from} where ${name} is not null) anti join ${tableOf(copy, name)} using (word)`,
   )
   await ask(learnt.join('; '))
-  const counts = learning.map(name => `(select count(*) - 1 from ${tableOf(copy, name)}) as ${name}`)
-  const [counted] = await ask(`select ${counts.join(', ')}`)
+  const areTooMany = learning.map(
+    name =>
+      `(select count(*) - 1 > ${most_words} or sum(strlen(word)) > ${MOST_BYTES} from ${tableOf(copy, name)}) as ${name}`,
+  )
+  const [tooMany] = await ask(`select ${areTooMany.join(', ')}`)
   for (const name of learning) {
-    if (Number(counted?.[name]) <= most_words) continue
+    if (tooMany?.[name] !== true) continue
     await ask(`drop table ${tableOf(copy, name)}`)
     numbered.delete(name)
   }
@@ -81,10 +86,26 @@ export function withNumbers(
   return `(select f.*, ${numbers.join(', ')} from ${from} f ${joinsOf(copy, filled)})`
 }
 
+/** Fills in the missing numbers of these columns in the rows of a table. */
+export async function setNumbers(
+  ask: Ask,
+  copy: string,
+  table: string,
+  numbered: ReadonlySet<TextColumn>,
+  names: readonly TextColumn[],
+): Promise<void> {
+  for (const name of names.filter(one => numbered.has(one)))
+    await ask(`update ${table} f set ${numberOf(name)} = w.number from ${tableOf(copy, name)} w
+      where f.${numberOf(name)} is null and w.word = f.${name}`)
+}
+
 /** Each join with a table of words takes megabytes, and one with all of them hundreds. */
 const JOINED_AT_ONCE = 7
 
-/** Adds the rows of a temporary table to the facts of a copy, with all numbers of their words. */
+/**
+ * Adds the rows of a temporary table to the facts of a copy, with all numbers of their words. Rows and numbers are joined by position, because a hash
+ * join would keep all columns of the rows in memory.
+ */
 export async function insertNumbered(
   ask: Ask,
   copy: string,
@@ -99,11 +120,11 @@ export async function insertNumbered(
   for (const { numbers, of } of groups) {
     const columns = of.map(name => `w_${name}.number as ${numberOf(name)}`)
     await ask(
-      `create or replace temp table ${numbers} as select f.rowid as row, ${columns.join(', ')} from ${table} f ${joinsOf(copy, of)}`,
+      `create or replace temp table ${numbers} as select ${columns.join(', ')} from ${table} f ${joinsOf(copy, of)} order by f.rowid`,
     )
   }
   const columns = TEXTS.map(name => (numbered.has(name) ? numberOf(name) : `null::integer as ${numberOf(name)}`))
-  const joins = groups.map(({ numbers }) => `join ${numbers} on ${numbers}.row = f.rowid`)
+  const joins = groups.map(({ numbers }) => `positional join ${numbers}`)
   await ask(`insert into ${copy}.facts select f.*, ${columns.join(', ')} from ${table} f ${joins.join(' ')}`)
   if (groups.length > 0) await ask(groups.map(({ numbers }) => `drop table ${numbers}`).join('; '))
 }

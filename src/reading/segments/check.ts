@@ -90,8 +90,8 @@ const LEFT = `concat_ws(' ', ${SEGMENT_NUMBERS.map(name => `trim_scale(sum(${nam
 const IS_ANY_LEFT = `(${SEGMENT_NUMBERS.map(name => `sum(${name}) <> 0`).join(' or ')})`
 
 /**
- * The days from $2 on whose segments and unsealed entries differ from the report's counters, latest first; `differing` says by how much. Each question
- * of Explore runs it too.
+ * The days from $2 on whose segments and unsealed entries differ from the report's counters, latest first; `differing` says by how much. Questions of
+ * Explore compare the same, with the sums of the facts that they have made of unsealed entries (explore/unsealed.ts).
  */
 export const DIFFERING = `
   with entries as (${entriesOf('(select * from click_sheet where org_id = $1) as sheets')})

@@ -35,8 +35,12 @@ export const TEXT_COLUMNS: readonly (keyof FactRow)[] = COLUMNS.filter(({ type }
 /** The most rows of a body, which is one row group: merging holds them all as objects. */
 export const MOST_ROWS = 32_768
 
-/** The file of at least one row. */
-export function encode(rows: readonly FactRow[]): Buffer {
+/**
+ * The file of at least one row. With `sheets`, the numbers of the rows' sheets, it has a column `s` more and is not compressed, because it is read
+ * once and removed.
+ */
+export function encode(rows: readonly FactRow[], sheets?: readonly number[]): Buffer {
+  const numbers = sheets && [{ name: 's', type: 'INT32' as const, nullable: false, data: [...sheets] }]
   const columnData = COLUMNS.map(({ name, type, nullable }) => ({
     name,
     type,
@@ -47,8 +51,8 @@ export function encode(rows: readonly FactRow[]): Buffer {
     offsetIndex: false,
   }))
   const body = parquetWriteBuffer({
-    columnData,
-    codec: 'ZSTD',
+    columnData: [...columnData, ...(numbers ?? [])],
+    codec: sheets === undefined ? 'ZSTD' : 'UNCOMPRESSED',
     compressors: { ZSTD: bytes => zstdCompressSync(bytes) },
     rowGroupSize: MOST_ROWS,
     createdBy: 'sluice',

@@ -20,13 +20,13 @@ export function partsOf(rows: readonly FactRow[]): SegmentPart[] {
   for (let from = 0; from < rows.length; from += MOST_ROWS) {
     const some = rows.slice(from, from + MOST_ROWS)
     const taken = some.filter(({ sign }) => sign === -1).length
-    parts.push({ rows: some.length, taken, sums: sumsOf(some), body: encode(some) })
+    parts.push({ rows: some.length, taken, sums: sumsOfFacts(some), body: encode(some) })
   }
   return parts
 }
 
 /** The sums over the tracked rows, by the names of `SEGMENT_NUMBERS`. */
-function sumsOf(rows: readonly FactRow[]): Readonly<Record<string, number | string>> {
+export function sumsOfFacts(rows: readonly FactRow[]): Readonly<Record<string, number | string>> {
   const counts = LADDER.map(() => 0)
   const others = {
     unread_costs: 0,

@@ -27,10 +27,11 @@ export const NEXT_WAITING = (among: Among) =>
 
 /** Beside so many unsealed clicks and changes of an organization, questions take seconds longer. */
 export const MANY_WAITING = 100_000
-const ENTRIES =
+/** SQL of the number of new clicks and changes in a row of `click_sheet`. */
+export const SHEET_ENTRIES =
   'coalesce(cardinality(born), 0) + coalesce(cardinality(born_otherwise), 0) + coalesce(cardinality(changes), 0)'
 /** The number of unsealed clicks and changes in rows of `click_sheet`, for a select. */
-export const WAITING_COUNT = `sum(${ENTRIES})::int as waiting`
+export const WAITING_COUNT = `sum(${SHEET_ENTRIES})::int as waiting`
 
 /**
  * The oldest sheet, and the last one of a full portion. A portion is counted in entries, because a sheet has between one and five hundred. Each sheet has at
@@ -38,7 +39,7 @@ export const WAITING_COUNT = `sum(${ENTRIES})::int as waiting`
  */
 const NEXT_PORTION = `
   select min(id::text collate "C") as oldest, min(id::text collate "C") filter (where entries >= ${PORTION}) as bound from (
-    select id, sum(${ENTRIES}) over (order by id rows unbounded preceding) as entries
+    select id, sum(${SHEET_ENTRIES}) over (order by id rows unbounded preceding) as entries
     from (select * from click_sheet where org_id = $1 order by id limit ${PORTION}) first
   ) sheets`
 
