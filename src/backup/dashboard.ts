@@ -8,6 +8,7 @@ import { basename, join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Call } from '../contract/endpoint.ts'
 import { refuse } from '../contract/refusals.ts'
+import { childEnvironment } from '../ground/child-environment.ts'
 import { countCrash, measureChild } from '../ground/child-metrics.ts'
 import { secretHere } from '../ground/db/secrets.ts'
 import { type Context, type Furnished, type Ground, idOf, room } from '../ground/room.ts'
@@ -70,8 +71,8 @@ function startChild({ config, database }: Ground, run: BackupRun, path: string):
   const child = fork(new URL('./backup-child.ts', import.meta.url), {
     serialization: 'advanced',
     detached: true,
-    // Settings are sent as a message, because others may read the environment of a process.
-    env: { PATH: process.env['PATH'], TZ: 'UTC' },
+    // Settings are sent as a message.
+    env: childEnvironment(),
     execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })

@@ -206,7 +206,7 @@ test('the key of TLS sessions is random, encrypted, changed with the day of the 
 test('while the database is away, https uses the certificates in memory', async () => {
   const fresh = await useDatabase()
   const proxy = await startProxy(fresh.connection)
-  const behind = connect([proxy.connection], { log: pino({ level: 'silent' }) })
+  const behind = connect([proxy.connection], { log: pino({ level: 'silent' }), isBehind: false })
   await seedPlace(fresh.database, 'by-https')
   const { house, end } = await openCertified({}, undefined, behind)
   try {

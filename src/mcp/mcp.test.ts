@@ -347,7 +347,7 @@ describe('while the database cannot be read', () => {
     const fresh = await freshDatabase()
     const proxy = await startProxy(fresh.connection)
     const dataDir = mkdtempSync(join(tmpdir(), 'sluice-mcp-'))
-    const database = connect([proxy.connection], { log: pino({ level: 'silent' }) })
+    const database = connect([proxy.connection], { log: pino({ level: 'silent' }), isBehind: false })
     const cut = await openTestHouse(database, { DATA_DIR: dataDir })
     try {
       const org = await seedOrganization(fresh.database)

@@ -21,7 +21,7 @@ const fresh = await useDatabase()
 for (const ROLE of ['all', 'serve', 'work']) {
   test(`ROLE=${ROLE} says on its port that it lives, whether its database answers, and what it measures`, async () => {
     const proxy = await startProxy(fresh.connection)
-    const behind = connect([proxy.connection], { log: pino({ level: 'silent' }) })
+    const behind = connect([proxy.connection], { log: pino({ level: 'silent' }), isBehind: false })
     const house = await openTestHouse(behind, { ROLE })
     try {
       const address = await house.listen()
@@ -125,7 +125,7 @@ test('a nearly full disk is a reason, and a journal without its reserve', { skip
 test('the metrics show clicks that wait on disk for the database, and when they no longer do', async () => {
   await seedPlace(fresh.database, 'measured')
   const proxy = await startProxy(fresh.connection)
-  const behind = connect([proxy.connection], { log: pino({ level: 'silent' }) })
+  const behind = connect([proxy.connection], { log: pino({ level: 'silent' }), isBehind: false })
   const folder = mkdtempSync(join(tmpdir(), 'sluice-vitals-'))
   const house = await openTestHouse(behind, { DATA_DIR: folder })
   const measured = async () => {

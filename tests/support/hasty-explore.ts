@@ -10,8 +10,8 @@ const rounds = new Map(
 function changed(url: string): readonly [from: RegExp, to: string] | undefined {
   // From the sources, because the bundle has no separate files.
   if (url.endsWith('/src/server-bundle.ts')) return [/isServerBundled\(\) \? START : /, '']
-  if (url.endsWith('/reading/explore/explorer.ts'))
-    return [/question_ms: 10_000,\n {2}isBehind: true/, 'question_ms: 300_000, isBehind: false']
+  if (url.endsWith('/reading/explore/explorer.ts')) return [/question_ms: 10_000/, 'question_ms: 300_000']
+  if (url.endsWith('/ground/db/connect.ts')) return [/isBehind = true/, 'isBehind = false']
   const pause_ms = rounds.get(/\/reading\/segments\/(\w+)\.ts$/.exec(url)?.[1] ?? '')
   return pause_ms === undefined ? undefined : [/^const PAUSE_MS = [\d_]+$/m, `const PAUSE_MS = ${pause_ms}`]
 }

@@ -90,7 +90,7 @@ export async function openTestHouse(
     ...env,
   })
   // Scans may be slow on a busy machine, and tests wait for them but are not about their time.
-  const explore = { question_ms: 300_000, isBehind: false, ...options.explore }
+  const explore = { question_ms: 300_000, ...options.explore }
   const patient = { patience: PATIENT, ...options, explore }
   const house = await openHouse(config, database, log ?? pino({ level: config.logLevel }), patient)
   return {

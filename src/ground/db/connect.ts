@@ -42,6 +42,8 @@ export type Database = {
   /** A new connection for LISTEN, outside the pools. The caller handles its errors and closes it. `node` is below `nodes`. */
   dedicated(node?: number): pg.Client
   readonly nodes: number
+  /** Whether background work has a low priority, as it has outside of tests. */
+  readonly isBehind: boolean
   /** The nodes, for another process to connect to. */
   readonly addresses: readonly Node[]
   /** Waits for running statements, then closes every pool. */
@@ -129,7 +131,7 @@ type ConnectOptions = {
   readonly patience_ms?: number
   /** The same for the pools of requests alone, `patience_ms` by default: tests on a busy machine need more than five seconds. */
   readonly request_ms?: number
-  /** Whether background work on the embedded server has a low priority, as usual. Tests wait for it. */
+  /** False in tests, which wait for background work: then neither connections to the embedded server nor child processes get a low priority. */
   readonly isBehind?: boolean
 }
 
@@ -198,6 +200,7 @@ export function connect(nodes: readonly Node[], options: ConnectOptions): Databa
     schema,
     away,
     nodes: nodes.length,
+    isBehind,
     addresses: nodes,
     dedicated: (node = 0) => new pg.Client({ ...withSession(nodes[node] ?? '', `${name} listen`), types }),
     close: async () => {

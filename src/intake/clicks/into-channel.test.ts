@@ -193,7 +193,7 @@ test('while the database is down clicks get links of the stock, and the grants a
   const own = await useDatabase()
   const proxy = await startProxy(own.connection)
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-channel-'))
-  const behind = connect([proxy.connection], { log: pino({ level: 'silent' }) })
+  const behind = connect([proxy.connection], { log: pino({ level: 'silent' }), isBehind: false })
   const way = await aWayIn(own.database)
   const far = await startTraffic(behind, { DATA_DIR: dataDir })
   try {

@@ -32,7 +32,7 @@ beforeEach(async () => {
   const campaign = await seedCampaign(fresh.database, org_id)
   key = campaign.key
   proxy = await startProxy(fresh.connection)
-  behind = connect([proxy.connection], { log })
+  behind = connect([proxy.connection], { log, isBehind: false })
   traffic = await startTraffic(behind)
   // The first click opens the connections.
   await ids(1)

@@ -151,7 +151,7 @@ test('visitors get their ids while the database is away and the disk is full, an
   const org_id = 77
   const { key } = await seedCampaign(fresh.database, org_id)
   const proxy = await startProxy(fresh.connection)
-  const behind = connect([proxy.connection], { log })
+  const behind = connect([proxy.connection], { log, isBehind: false })
   const dataDir = join(disk.folder, 'data')
   mkdirSync(dataDir)
   const traffic = await startTraffic(behind, { DATA_DIR: dataDir, JOURNAL_RESERVE_MB: '1' })

@@ -26,7 +26,7 @@ type Process = { house: TestHouse; proxy: Proxy }
 /** A process whose connection to the database can be cut. */
 async function start(name: string): Promise<Process> {
   const proxy = await startProxy(fresh.connection)
-  const behind = connect([proxy.connection], { log })
+  const behind = connect([proxy.connection], { log, isBehind: false })
   const house = await openTestHouse(behind, { DATA_DIR: join(folder, name) })
   ends.push(async () => {
     proxy.set('flow')

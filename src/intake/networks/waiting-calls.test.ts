@@ -198,7 +198,7 @@ test('more calls than may wait are not acknowledged', async () => {
 test('without the database a network is told to come again, and nothing is acknowledged', async () => {
   const { owner, path } = await place()
   const proxy = await startProxy(fresh.connection)
-  const database = connect([proxy.connection], { log: pino({ level: 'silent' }) })
+  const database = connect([proxy.connection], { log: pino({ level: 'silent' }), isBehind: false })
   const house = await open(100_000, database)
   const url = `${path}?subid=${toWireId(await seedClick(fresh.database, owner.org_id))}`
   proxy.set('cut')

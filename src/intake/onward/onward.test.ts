@@ -282,7 +282,7 @@ test('while the database hangs or is away visitors get on from their landing pag
   const fresh = await useDatabase()
   const proxy = await startProxy(fresh.connection)
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-onward-'))
-  const behind = connect([proxy.connection], { log: pino({ level: 'silent' }) })
+  const behind = connect([proxy.connection], { log: pino({ level: 'silent' }), isBehind: false })
   const far = await openTestHouse(behind, { DATA_DIR: dataDir })
   try {
     const as = await seedSignedIn(far)

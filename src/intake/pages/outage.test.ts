@@ -22,7 +22,7 @@ test('every report gets an id while the database is away, and afterwards each vi
   const fresh = await useDatabase()
   const proxy = await startProxy(fresh.connection)
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-pages-'))
-  const pools = [0, 1].map(() => connect([proxy.connection], { log: pino({ level: 'silent' }) }))
+  const pools = [0, 1].map(() => connect([proxy.connection], { log: pino({ level: 'silent' }), isBehind: false }))
   const houses = await Promise.all(pools.map(behind => openTestHouse(behind, { DATA_DIR: dataDir })))
   try {
     await throughOutage(houses as [TestHouse, TestHouse], proxy, fresh.database)

@@ -111,7 +111,7 @@ test('a process that sleeps past its lease does not undo what another one has do
 
 test('an outcome outlives an outage of the database: the call is not made again', async () => {
   const proxy = await startProxy(fresh.connection)
-  const database = connect([proxy.connection], { log })
+  const database = connect([proxy.connection], { log, isBehind: false })
   const answer = Promise.withResolvers<void>()
   const receiver = await startReceiver(async (_, response) => {
     await answer.promise

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { MINUTE_MS } from '../../contract/days.ts'
 import { Refusal } from '../../contract/refusals.ts'
+import { childEnvironment } from '../../ground/child-environment.ts'
 import { countCrash, measureChild } from '../../ground/child-metrics.ts'
 import { runBehind } from '../../ground/priority.ts'
 import type { ScanValue } from './columns.ts'
@@ -171,8 +172,8 @@ function startChild(folder: string, log: Logger, isBehind: boolean): Child {
   const process_ = fork(new URL('./engine-child.ts', import.meta.url), [folder, MEMORY, String(threads)], {
     serialization: 'advanced',
     detached: true,
-    // Without the parent's settings, which hold secrets. With one arena the C library returns more of the memory that is freed.
-    env: { PATH: process.env['PATH'], TZ: 'UTC', MALLOC_ARENA_MAX: '1' },
+    // With one arena the C library returns more of the memory that is freed.
+    env: { ...childEnvironment(), MALLOC_ARENA_MAX: '1' },
     execArgv: FLAGS,
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })

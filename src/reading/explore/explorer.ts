@@ -36,8 +36,6 @@ export type ExploreLimits = WideLimits &
     readonly fresh_at_once: number
     /** In milliseconds. A question that takes longer is refused. */
     readonly question_ms: number
-    /** Whether scans have a low priority. */
-    readonly isBehind: boolean
   }
 export const EXPLORE_LIMITS: ExploreLimits = {
   ...WIDE_LIMITS,
@@ -47,7 +45,6 @@ export const EXPLORE_LIMITS: ExploreLimits = {
   waiting: 200_000,
   fresh_at_once: 30_000,
   question_ms: 10_000,
-  isBehind: true,
 }
 
 /** A segment may be replaced between the statement that names it and the one that fetches it, and local files may be removed at any time. */

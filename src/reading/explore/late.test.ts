@@ -36,7 +36,7 @@ const open = () => openTestHouse(behind, { DATA_DIR: dataDir, ROLE: 'serve' })
 before(async () => {
   fresh = await freshDatabase()
   proxy = await startProxy(fresh.connection)
-  behind = connect([proxy.connection], { log })
+  behind = connect([proxy.connection], { log, isBehind: false })
   // The house does not seal or merge in the background: the test does.
   house = await open()
 })

@@ -13,7 +13,7 @@ export function openExplorer(
 ): Explorer & { close(): Promise<void> } {
   const folder = join(config.dataDir, 'explore')
   const limits = { ...EXPLORE_LIMITS, ...given }
-  const engine = openEngine(folder, log, limits)
+  const engine = openEngine(folder, log, { ...limits, isBehind: database.isBehind })
   const sweeping = openSweep({ database, log }, folder)
   return {
     engine,

@@ -44,7 +44,7 @@ test('clicks are sealed by a child process, which is restarted when killed and e
   const sealed = (count: number) =>
     eventually(`${count} segments`, async () => (await readSegments(fresh.database, org_id)).length === count)
   await using open = new AsyncDisposableStack()
-  const keeping = openKeeping(house.ground, 20)
+  const keeping = openKeeping({ ...house.ground, database: { ...fresh.database, isBehind: true } }, 20)
   open.defer(() => keeping.close())
   assert.deepEqual(keepers(), [], 'there is no click')
 
@@ -73,6 +73,16 @@ test('clicks are sealed by a child process, which is restarted when killed and e
 
   process.kill(second, 'SIGTERM')
   process.kill(second, 'SIGINT')
+  await keeping.close()
+  assert.deepEqual(keepers(), [])
+})
+
+test('closing ends a process that is still starting', async () => {
+  const { org_id } = await seedSignedIn(house)
+  await storeClicks(fresh.database.clicks, [aClick(house.ground.secrets.clickKey, org_id)])
+  const keeping = openKeeping(house.ground, 1)
+  await eventually('it starts', () => keepers().length === 1)
+  for (const pid of keepers()) process.kill(pid, 'SIGSTOP')
   await keeping.close()
   assert.deepEqual(keepers(), [])
 })

@@ -189,7 +189,7 @@ test('for a deleted organization Telegram is told to send the update again', asy
 test('while the database is away Telegram is told to send the update again, and the start is then recorded', async () => {
   const fresh = await freshDatabase()
   const proxy = await startProxy(fresh.connection)
-  const database = connect([proxy.connection], { log: pino({ level: 'silent' }) })
+  const database = connect([proxy.connection], { log: pino({ level: 'silent' }), isBehind: false })
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-hook-'))
   const env = { DATA_DIR: dataDir, BASE_URL: ORIGIN, TELEGRAM_API_ROOT: telegram.origin }
   const cut = await openTestHouse(database, env)

@@ -173,7 +173,7 @@ test('while the database is away campaigns go on being served, the log says so, 
   const org_id = await anOrganization()
   const { id, key } = await seedCampaign(database, org_id)
   const proxy = await startProxy(fresh.connection)
-  const behind = connect([proxy.connection], { log })
+  const behind = connect([proxy.connection], { log, isBehind: false })
   closing.push(
     () => proxy.close(),
     () => behind.close(),

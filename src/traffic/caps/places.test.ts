@@ -24,7 +24,7 @@ before(async () => {
   fresh = await freshDatabase()
   house = await openTestHouse(fresh.database, {})
   proxy = await startProxy(fresh.connection)
-  behind = connect([proxy.connection], { log: pino({ level: 'silent' }) })
+  behind = connect([proxy.connection], { log: pino({ level: 'silent' }), isBehind: false })
   // As long as visitors really wait, because its database is taken away.
   second = await openTestHouse(behind, {}, { patience: {} })
   owner = await seedSignedIn(house)

@@ -44,7 +44,7 @@ const visit = async (house: TestHouse, host: string, url: string) =>
 
 test('while the database is away domains go on, each for its organization alone, and their clicks are kept', async () => {
   const proxy = await startProxy(fresh.connection)
-  const behind = connect([proxy.connection], { log: pino({ level: 'silent' }) })
+  const behind = connect([proxy.connection], { log: pino({ level: 'silent' }), isBehind: false })
   const place = await seedOrganization(fresh.database)
   const other = await seedOrganization(fresh.database)
   await seedDomain(fresh.database, place.org_id, 'away.test')
@@ -101,7 +101,7 @@ test('a process that starts serves what there is, and a name that changes hands 
 
 test('the metrics say how many domains there are of each status, also while the database is away', async () => {
   const proxy = await startProxy(fresh.connection)
-  const behind = connect([proxy.connection], { log: pino({ level: 'silent' }) })
+  const behind = connect([proxy.connection], { log: pino({ level: 'silent' }), isBehind: false })
   const { org_id } = await seedOrganization(fresh.database)
   const house = await openTestHouse(behind, { ROLE: 'work' })
   const measured = async () => {
