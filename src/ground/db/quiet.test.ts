@@ -1,6 +1,7 @@
 // On a PostgreSQL of its own, because every commit on a shared one ends the quiet.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { openTestHouse, type TestHouse } from '../../../tests/support/house.ts'
@@ -98,6 +99,31 @@ test('a commit ends the quiet, and reading does not; so does a database that doe
     await eventually('it moves although nothing answers', () => moves > before + 1)
   } finally {
     postgres.thaw()
+    quiet.close()
+  }
+})
+
+test('a database that takes long to answer is asked less often', async () => {
+  const { reads } = postgres.database
+  const slow_ms = 300
+  const asked: { begun: number; ended: number }[] = []
+  const query = reads.query.bind(reads) as (...given: unknown[]) => Promise<unknown>
+  const slowly = async (...given: unknown[]) => {
+    if (!isSnapshot(String(given[0]))) return query(...given)
+    const question = { begun: performance.now(), ended: Number.POSITIVE_INFINITY }
+    asked.push(question)
+    const rows = await query(...given)
+    await sleep(slow_ms)
+    question.ended = performance.now()
+    return rows
+  }
+  const quiet = openQuiet(Object.assign(Object.create(reads) as pg.Pool, { query: slowly }))
+  try {
+    await eventually('it was asked twice', () => asked.length >= 2)
+    const [first, second] = asked
+    const rest_ms = (second?.begun ?? 0) - (first?.ended ?? 0)
+    assert.ok(rest_ms >= 9 * slow_ms, `${rest_ms} ms`)
+  } finally {
     quiet.close()
   }
 })

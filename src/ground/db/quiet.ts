@@ -9,6 +9,9 @@ import { openSharded } from './sharing.ts'
 
 /** As often as jobs that nobody wakes look for new work. */
 export const QUIET_MS = 1000
+/** The pause after a question, as a multiple of its duration, so that all jobs look less often while the server is busy. */
+const REST = 10
+const MOST_REST_MS = 5000
 /** All jobs look again after this time, whatever the snapshots say. */
 const LONGEST_MS = 15_000
 
@@ -74,6 +77,7 @@ function watch(pool: pg.Pool): Watcher {
   let moved_at = performance.now()
   let isDueKnown = false
   let isAsking = false
+  let rests_until = 0
   let due: NodeJS.Timeout | undefined
   const watcher: Watcher = {
     version: 0,
@@ -96,7 +100,10 @@ function watch(pool: pg.Pool): Watcher {
     for (const act of watcher.acts) act()
   }
   const ask = async () => {
+    const begun = performance.now()
     const { rows } = await pool.query<{ seen: string; is_whole: boolean }>(isSharded() ? SNAPSHOTS : SNAPSHOT)
+    const answered = performance.now()
+    rests_until = answered + Math.min(REST * (answered - begun), MOST_REST_MS)
     const { seen: now, is_whole } = rows[0] ?? { is_whole: false }
     const isSame = is_whole && now === seen
     seen = now
@@ -112,6 +119,7 @@ function watch(pool: pg.Pool): Watcher {
   const asking = setInterval(() => {
     // A database that does not answer: each job finds out for itself, as if there were no quiet.
     if (isAsking) return move()
+    if (performance.now() < rests_until) return
     isAsking = true
     void ask()
       .catch(() => {
