@@ -9,6 +9,7 @@ import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { pino } from 'pino'
+import { MINUTE_MS } from '../../src/contract/days.ts'
 import { connect, type Database, type Node } from '../../src/ground/db/connect.ts'
 import { isUnreachable } from '../../src/ground/db/faults.ts'
 import './sent-sql.ts'
@@ -81,22 +82,41 @@ function privateFolder(): string {
   return folder
 }
 
+/** Creates and drops the databases of this process on one connection, which does not keep the process running. */
+type Admin = { readonly template: string; readonly pool: pg.Pool }
+const admins = new Map<string, Promise<Admin>>()
+
+function adminOf(folder: string): Promise<Admin> {
+  const known = admins.get(folder)
+  if (known !== undefined) return known
+  const opened = openAdmin(folder)
+  admins.set(folder, opened)
+  opened.catch(() => admins.delete(folder))
+  return opened
+}
+
+async function openAdmin(folder: string): Promise<Admin> {
+  const client = await reach(folder, () => startKeeper(folder))
+  const template = await ensureTemplate(client, connectionTo(folder)).finally(() => client.end().catch(() => {}))
+  const pool = new pg.Pool({ ...connectionTo(folder), max: 1, idleTimeoutMillis: MINUTE_MS, allowExitOnIdle: true })
+  pool.on('error', () => {})
+  return { template, pool }
+}
+
 /** Clones the migrated template in about 50 ms. Call `drop` at the end, or use `useDatabase`. */
 export async function freshDatabase(): Promise<FreshDatabase> {
   const name = `t_${process.pid}_${randomBytes(4).toString('hex')}`
   if (isSharded) return freshSharded(name)
   const folder = process.env[CLUSTER] ?? privateFolder()
   for (;;) {
-    const admin = await reach(folder, () => startKeeper(folder))
     try {
-      const template = await ensureTemplate(admin, connectionTo(folder))
-      await admin.query(`create database ${name} template ${template} strategy file_copy`)
+      const { template, pool } = await adminOf(folder)
+      await pool.query(`create database ${name} template ${template} strategy file_copy`)
       break
     } catch (error) {
       // The shared server may just have ended for lack of connections; the next turn starts it again.
       if (!isUnreachable(error)) throw error
-    } finally {
-      await admin.end().catch(() => {})
+      admins.delete(folder)
     }
   }
   const connection = { ...connectionTo(folder), database: name }
@@ -108,9 +128,8 @@ export async function freshDatabase(): Promise<FreshDatabase> {
   })
   const drop = async () => {
     await database.close()
-    const admin = await reach(folder, () => startKeeper(folder))
-    await admin.query(`drop database if exists ${name} with (force)`)
-    await admin.end()
+    const { pool } = await adminOf(folder)
+    await pool.query(`drop database if exists ${name} with (force)`)
   }
   const url = `postgres://sluice@localhost/${name}?host=${encodeURIComponent(join(folder, 'postgres'))}`
   return { database, connection, nodes: [connection], url, drop }
