@@ -97,10 +97,13 @@ function adminOf(folder: string): Promise<Admin> {
 
 async function openAdmin(folder: string): Promise<Admin> {
   const client = await reach(folder, () => startKeeper(folder))
-  const template = await ensureTemplate(client, connectionTo(folder)).finally(() => client.end().catch(() => {}))
   const pool = new pg.Pool({ ...connectionTo(folder), max: 1, idleTimeoutMillis: MINUTE_MS, allowExitOnIdle: true })
   pool.on('error', () => {})
-  return { template, pool }
+  try {
+    return { template: await ensureTemplate(client, connectionTo(folder)), pool }
+  } finally {
+    await client.end().catch(() => {})
+  }
 }
 
 /** Clones the migrated template in about 50 ms. Call `drop` at the end, or use `useDatabase`. */

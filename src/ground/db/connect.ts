@@ -145,6 +145,11 @@ function nameOf(node: Node): string {
   return `${url?.searchParams.get('host') ?? url?.hostname ?? 'localhost'}:${url?.port || 5432}`
 }
 
+/** Visitors wait for a click's commit, and nobody waits for folding, which takes a processor for 0.1 s. */
+function putBehind(pool: pg.Pool): void {
+  pool.on('connect', client => runBehind((client as ConnectedClient).processID, BEHIND))
+}
+
 /**
  * Opens the pools; no connection is made until the first statement. `nodes` are the nodes of one database, and the pools use all of them. The first
  * one changes the schema. Statements of requests that take `slow_ms` are logged; 0 for none.
@@ -174,9 +179,7 @@ export function connect(nodes: readonly Node[], options: ConnectOptions): Databa
     })
     pool.on('connect', client => client.on('error', () => away.note()))
     if (slow_ms > 0 && OF_REQUESTS.includes(kind)) logSlowQueries(pool, kind, slow_ms, log)
-    // Visitors wait for a click's commit, and nobody waits for folding, which takes a processor for 0.1 s.
-    if (isBehind && kind === 'worker' && nodes.every(node => typeof node !== 'string'))
-      pool.on('connect', client => runBehind((client as ConnectedClient).processID, BEHIND))
+    if (isBehind && kind === 'worker' && nodes.every(node => typeof node !== 'string')) putBehind(pool)
     if (among === addresses && nodes.length > 1) retryOnOtherNodes(pool, nodes.length)
     return pool
   }
