@@ -82,7 +82,7 @@ function privateFolder(): string {
   return folder
 }
 
-/** Creates and drops the databases of this process on one connection, which does not keep the process running. */
+/** The connection on which this process creates and drops its databases. It does not keep the process running. */
 type Admin = { readonly template: string; readonly pool: pg.Pool }
 const admins = new Map<string, Promise<Admin>>()
 

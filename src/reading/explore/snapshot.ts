@@ -1,6 +1,6 @@
 /**
- * Reads in one statement everything that answers a question: the segments of its days, and the sheets that are not sealed yet, and the
- * report's counters to compare both with. Reads `segments`, `click_sheet`, `clicks`, `campaigns`, and what `negatedReport` reads.
+ * Reads in one statement everything that answers a question: the segments of its days, the sheets that are not sealed yet, and the report's
+ * counters, to compare both with. Reads `segments`, `click_sheet`, `clicks`, `campaigns`, and what `negatedReport` reads.
  */
 import type pg from 'pg'
 import { DAY_MS, dayOf } from '../../contract/days.ts'

@@ -9,6 +9,7 @@ import { type FreshDatabase, freshDatabase } from '../../../tests/support/databa
 import { eventually } from '../../../tests/support/eventually.ts'
 import { openTestHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
+import { startProxy } from '../../../tests/support/proxy.ts'
 import { sessionPriority } from '../../../tests/support/session-priority.ts'
 import { assertSealed, readSegments } from '../../../tests/support/segments.ts'
 import { aClick } from '../../../tests/support/visits.ts'
@@ -80,11 +81,16 @@ test('clicks are sealed by a child process, which is restarted when killed and e
 test('closing ends a process that is still starting', async () => {
   const { org_id } = await seedSignedIn(house)
   await storeClicks(fresh.database.clicks, [aClick(house.ground.secrets.clickKey, org_id)])
-  const keeping = openKeeping(house.ground, 1)
+  // Its database does not answer, so that it cannot begin its jobs before it is stopped.
+  const proxy = await startProxy(fresh.connection)
+  proxy.set('freeze')
+  const database = { ...fresh.database, addresses: [proxy.connection] }
+  const keeping = openKeeping({ ...house.ground, database }, 1)
   await eventually('it starts', () => keepers().length === 1)
   for (const pid of keepers()) process.kill(pid, 'SIGSTOP')
   await keeping.close()
   assert.deepEqual(keepers(), [])
+  await proxy.close()
 })
 
 test('a process that cannot start is retried with a log line each time, and does not delay closing', async () => {
